@@ -1,0 +1,1 @@
+"""What two sides must agree on: names, wire shapes, record states. Standard library only; shapes carry a version."""

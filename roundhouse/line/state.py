@@ -1,0 +1,107 @@
+"""Live state as the line sees it: nodes, groups, clusters. Pure; adapters fill these from DescribeCluster and friends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class NodeStatus(StrEnum):
+    """HyperPod's node statuses (late 2026), plus UNKNOWN for one we have never seen."""
+
+    PENDING = "Pending"
+    DEEP_HEALTH_CHECK = "DeepHealthCheckInProgress"
+    RUNNING = "Running"
+    FAILURE = "Failure"
+    SHUTTING_DOWN = "ShuttingDown"
+    SYSTEM_UPDATING = "SystemUpdating"
+    NOT_FOUND = "NotFound"
+    UNKNOWN = "Unknown"
+
+    @classmethod
+    def parse(cls, text: str) -> NodeStatus:
+        """The status called `text`; UNKNOWN for a name that is not in our list."""
+        try:
+            return cls(text)
+        except ValueError:
+            return cls.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node as HyperPod lists it now. `instance_id` is None while no instance stands behind a logical id."""
+
+    instance_id: str | None
+    logical_id: str | None
+    group: str
+    status: NodeStatus
+    message: str = ""
+    instance_type: str = ""
+    hostname: str | None = None  # PrivateDnsHostname; survives a replacement, so never an identity
+    launched_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Counts of one instance group. `role` is Controller, Login or Compute."""
+
+    name: str
+    instance_type: str
+    current: int
+    target: int
+    role: str = "Compute"
+    status: str = "InService"
+    training_plan_arn: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmNode:
+    """One node in the controller agent's snapshot. `state` is Slurm's own compound text, e.g. `DOWN+DRAIN`."""
+
+    name: str
+    state: str
+    reason: str = ""
+    jobs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmSnapshot:
+    """What the controller agent last reported. `sequence` grows by one a report; nodes by Slurm name."""
+
+    sequence: int
+    taken_at: datetime
+    nodes: dict[str, SlurmNode] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster as read just now. `slurm` is None when there is no snapshot, or none young enough: unknown."""
+
+    name: str
+    arn: str
+    status: str
+    node_recovery: str  # Automatic | None
+    groups: dict[str, Group]
+    nodes: tuple[Node, ...]
+    read_at: datetime
+    slurm: SlurmSnapshot | None = None
+
+    def by_instance(self, instance_id: str) -> Node | None:
+        """The node that instance stands behind now, or None."""
+        return next((node for node in self.nodes if node.instance_id == instance_id), None)
+
+    def by_logical(self, logical_id: str) -> Node | None:
+        """The node of that logical id now, or None (it may be between two launch attempts)."""
+        return next((node for node in self.nodes if node.logical_id == logical_id), None)
+
+    def running(self, group: str) -> int:
+        """How many nodes of `group` are Running: the only count a stage may trust."""
+        return sum(1 for node in self.nodes if node.group == group and node.status is NodeStatus.RUNNING)
+
+    @property
+    def patching(self) -> bool:
+        """True while HyperPod updates software: repair is suspended then."""
+        return self.status in {"SystemUpdating", "Updating"} or any(
+            node.status is NodeStatus.SYSTEM_UPDATING for node in self.nodes
+        )

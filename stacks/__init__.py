@@ -1,0 +1,1 @@
+"""The CDK stacks, one file each; constructs/ holds what they share."""
