@@ -1,0 +1,1 @@
+"""What Slack sends to an app (interactions, events), signed, and the response_url that an app answers to."""
