@@ -1,8 +1,9 @@
 """Ports: what functions need from the world, as Protocols with the contract in the docstring.
 
-Adapters in `roundhouse.aws` and `roundhouse.slack` implement them; in-memory ones live in tests/fakes. All of them raise
-only exceptions of `roundhouse.errors`.
+Adapters in `roundhouse.aws` and `roundhouse.slack` implement them; in-memory ones live in tests/fakes. All of them
+raise only exceptions of `roundhouse.errors`.
 """
+# ruff: noqa: PLC0414 - the doubled names say that these are re-exported on purpose
 
 from __future__ import annotations
 
@@ -11,6 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from roundhouse.build.records import BilledUsage as BilledUsage
+from roundhouse.build.records import ClusterEvent as ClusterEvent
+from roundhouse.build.records import PlanState as PlanState
+from roundhouse.build.records import Run as Run
+from roundhouse.build.records import StageRecord as StageRecord
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.contracts.commands import Command
 from roundhouse.contracts.ledger import LedgerEntry
@@ -28,23 +34,6 @@ class Clock(Protocol):
 
 
 # HyperPod --------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class ClusterEvent:
-    """One HyperPod cluster event. `reservation_arn` and `failure` come from whichever metadata subtree holds them."""
-
-    event_id: str
-    at: datetime
-    level: str  # Info | Warn | Error | ""
-    resource_type: str
-    description: str
-    group: str | None = None
-    instance_id: str | None = None
-    logical_id: str | None = None
-    failure: str = ""
-    reservation_arn: str | None = None
-    lifecycle_state: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
     """What a Batch* call answered. `failed` maps the id to (error code, message)."""
@@ -89,32 +78,6 @@ class ClusterWriter(Protocol):
 
 
 # What a creation must know before it begins ----------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class PlanState:
-    """A training plan as described now. Counts are instances; times are aware UTC."""
-
-    arn: str
-    status: str
-    instance_type: str
-    az_ids: tuple[str, ...]
-    starts_at: datetime | None
-    ends_at: datetime | None
-    total: int
-    available: int
-    in_use: int
-    targets: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BilledUsage:
-    """Billed instance hours of one usage type within one hour."""
-
-    hour: datetime
-    usage_type: str
-    hours: float
-    usd: float
-
-
 class Surroundings(Protocol):
     """Facts about the account that a preflight and the discount check read. Raises NotFound for absent things."""
 
@@ -206,42 +169,6 @@ class ControlStore(Protocol):
 
     def keep_snapshot(self, cluster: str, snapshot: SlurmSnapshot) -> bool:
         """Keep it if its sequence is higher than the kept one's; returns whether it was."""
-
-
-@dataclass(frozen=True, slots=True)
-class StageRecord:
-    """One stage of a creation. `target` is cumulative; `verdict` is VERIFIED, LOST, UNKNOWN, ACCEPTED or ""."""
-
-    group: str
-    stage: int
-    target: int
-    started_at: datetime
-    running_at: datetime | None = None
-    verdict: str = ""
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A creation: who started it, how far it is. One per cluster; `run_id` names the execution too.
-
-    `status` is running, done, held, rolled_back or failed; `capacity` counts nodes by `reserved` / `on_demand`;
-    `history` is (time, Running workers, step) for progress displays.
-    """
-
-    cluster: str
-    run_id: str
-    started_at: datetime
-    status: str = "running"
-    step: str = ""
-    stages: tuple[StageRecord, ...] = ()
-    accepted_loss: bool = False
-    expected_usd_per_hour: float = 0.0
-    actual_usd_per_hour: float | None = None
-    capacity: dict[str, int] | None = None
-    history: tuple[tuple[datetime, int, str], ...] = ()
-    finished_at: datetime | None = None
-    version: int = 0
 
 
 class RunStore(Protocol):

@@ -1,0 +1,1 @@
+"""Building clusters: staging and the discount. Pure."""
