@@ -22,9 +22,7 @@ class Caller:
 class ServiceError(Exception):
     """An error that the service answers: `code` as the service model names it, HTTP `status`, `extra` body members."""
 
-    def __init__(
-        self, code: str, message: str, status: int = 400, extra: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, code: str, message: str, status: int = 400, extra: Mapping[str, Any] | None = None) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message

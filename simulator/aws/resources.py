@@ -1,0 +1,57 @@
+"""CloudFormation resource types that MiniStack lacks and the templates use.
+
+A type that neither MiniStack nor this table provides makes CreateStack fail with its name: nothing is skipped unseen.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+Created = tuple[str, dict[str, Any]]
+
+
+def _archive_name(properties: dict[str, Any], stack: str, logical_id: str) -> str:
+    return str(properties.get("ArchiveName") or f"{stack}-{logical_id}"[:48])
+
+
+def _create_archive(logical_id: str, properties: dict[str, Any], stack: str) -> Created:
+    from ministack.services import eventbridge
+
+    name = _archive_name(properties, stack, logical_id)
+    pattern = properties.get("EventPattern") or ""
+    status, _, body = eventbridge._create_archive(
+        {
+            "ArchiveName": name,
+            "EventSourceArn": properties["SourceArn"],
+            "Description": properties.get("Description", ""),
+            "EventPattern": pattern if isinstance(pattern, str) else json.dumps(pattern),
+            "RetentionDays": int(properties.get("RetentionDays") or 0),
+            "KmsKeyIdentifier": properties.get("KmsKeyIdentifier", ""),
+        }
+    )
+    answer = json.loads(body)
+    if status != 200:
+        raise ValueError(f"AWS::Events::Archive {logical_id}: {answer}")
+    return name, {"Arn": answer["ArchiveArn"], "ArchiveName": name}
+
+
+def _delete_archive(physical_id: str, properties: dict[str, Any]) -> None:
+    from ministack.services import eventbridge
+
+    eventbridge._delete_archive({"ArchiveName": physical_id})
+
+
+PROVIDED: dict[str, dict[str, Callable[..., Any]]] = {
+    "AWS::Events::Archive": {"create": _create_archive, "delete": _delete_archive},
+}
+"""Types that work: what they make can be called."""
+
+
+def install() -> None:
+    """Add the types to MiniStack's table; refuses to replace one that MiniStack itself provides."""
+    from ministack.services.cloudformation import provisioners
+
+    for kind, handlers in PROVIDED.items():
+        if kind in provisioners._RESOURCE_HANDLERS:
+            raise RuntimeError(f"MiniStack now provides {kind} itself: remove it from simulator/aws/resources.py")
+        provisioners._RESOURCE_HANDLERS[kind] = handlers
