@@ -26,6 +26,7 @@ from roundhouse.line.breaker import BreakerState
 from roundhouse.line.incident import Incident
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster, SlurmSnapshot
+from roundhouse.line.state import Pause as Pause
 
 
 class Clock(Protocol):
@@ -147,15 +148,6 @@ class BreakerStore(Protocol):
 
     def save(self, cluster: str, state: BreakerState) -> BreakerState:
         """Write when the stored version is `state.version`. Raises ConditionFailed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """All automatic action stopped by a person."""
-
-    by: str
-    why: str
-    since: datetime
 
 
 class ControlStore(Protocol):

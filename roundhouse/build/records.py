@@ -6,22 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-
-@dataclass(frozen=True, slots=True)
-class ClusterEvent:
-    """One HyperPod cluster event. `reservation_arn` and `failure` come from whichever metadata subtree holds them."""
-
-    event_id: str
-    at: datetime
-    level: str  # Info | Warn | Error | ""
-    resource_type: str
-    description: str
-    group: str | None = None
-    instance_id: str | None = None
-    logical_id: str | None = None
-    failure: str = ""
-    reservation_arn: str | None = None
-    lifecycle_state: str | None = None
+from roundhouse.line.state import ClusterEvent as ClusterEvent  # noqa: PLC0414 - the line decides upon it too
 
 
 @dataclass(frozen=True, slots=True)

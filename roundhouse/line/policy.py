@@ -39,7 +39,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class BreakerLimits:
-    """Limits of the circuit breaker. A limit is reached when the count would exceed it. Percents are of a group's target."""
+    """Limits of the circuit breaker. A limit is reached when the count would exceed it.
+
+    Percents are of the group's and of the cluster's target, and never mean less than one node.
+    """
 
     short_window_s: int = 3600
     short_max: int = 4

@@ -1,4 +1,4 @@
-"""Live state as the line sees it: nodes, groups, clusters. Pure; adapters fill these from DescribeCluster and friends."""
+"""Live state as the line sees it: nodes, groups, clusters. Pure; adapters fill these from DescribeCluster."""
 
 from __future__ import annotations
 
@@ -57,12 +57,16 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class SlurmNode:
-    """One node in the controller agent's snapshot. `state` is Slurm's own compound text, e.g. `DOWN+DRAIN`."""
+    """One node in the controller agent's snapshot. `state` is Slurm's own compound text, e.g. `DOWN+DRAIN`.
+
+    `instance_id` is what the agent found behind the name when it looked; None when it does not know.
+    """
 
     name: str
     state: str
     reason: str = ""
     jobs: tuple[int, ...] = ()
+    instance_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,32 @@ class SlurmSnapshot:
     sequence: int
     taken_at: datetime
     nodes: dict[str, SlurmNode] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEvent:
+    """One HyperPod cluster event. `reservation_arn` and `failure` come from whichever metadata subtree holds them."""
+
+    event_id: str
+    at: datetime
+    level: str  # Info | Warn | Error | ""
+    resource_type: str
+    description: str
+    group: str | None = None
+    instance_id: str | None = None
+    logical_id: str | None = None
+    failure: str = ""
+    reservation_arn: str | None = None
+    lifecycle_state: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """All automatic action stopped by a person."""
+
+    by: str
+    why: str
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +124,15 @@ class Cluster:
     def by_logical(self, logical_id: str) -> Node | None:
         """The node of that logical id now, or None (it may be between two launch attempts)."""
         return next((node for node in self.nodes if node.logical_id == logical_id), None)
+
+    def by_hostname(self, name: str) -> Node | None:
+        """The node that carries that Slurm name now: good for finding an instance, never for identifying one."""
+        return next((node for node in self.nodes if node.hostname and node.hostname.split(".")[0] == name), None)
+
+    def role(self, group: str | None) -> str:
+        """Controller, Login or Compute; Compute for a group we do not know."""
+        known = self.groups.get(group) if group else None
+        return known.role if known else "Compute"
 
     def running(self, group: str) -> int:
         """How many nodes of `group` are Running: the only count a stage may trust."""
