@@ -21,6 +21,7 @@ _FILES = Path(__file__).parent
 _STATIC = {
     "page.css": "text/css",
     "page.js": "text/javascript",
+    "dom.js": "text/javascript",
     "blocks.js": "text/javascript",
     "mrkdwn.js": "text/javascript",
     "emoji.js": "text/javascript",
