@@ -36,7 +36,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="simulator.aws.launcher", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
     parser.add_argument("--scale", type=float, default=1.0, help="virtual seconds in a real second")
-    parser.add_argument("--scenario", type=Path, help="TOML file given to the world")
+    parser.add_argument("--scenario", type=Path, help="TOML (or .json) file given to the world")
     parser.add_argument("--ready-file", type=Path, help="JSON with the endpoint, written when ready")
     parser.add_argument("--account", default="111122223333", help="12-digit account id")
     parser.add_argument("--region", default="us-west-2")
@@ -83,6 +83,13 @@ def set_environment(settings: Settings) -> None:
     )
 
 
+def read_scenario(path: Path) -> dict[str, Any]:
+    """A scenario file: TOML, or JSON if its name ends so."""
+    text = path.read_text()
+    found: dict[str, Any] = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    return found
+
+
 def build_world(spec: str, scenario: dict[str, Any], clock: VirtualClock, signals: Any) -> Any:
     """Call `module:function` with (scenario, clock, signals)."""
     module, _, function = spec.partition(":")
@@ -112,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     set_environment(settings)
     if options.parent:
         threading.Thread(target=watch_parent, args=(options.parent,), daemon=True).start()
-    scenario = tomllib.loads(options.scenario.read_text()) if options.scenario else {}
+    scenario = read_scenario(options.scenario) if options.scenario else {}
     scratch = Path(tempfile.mkdtemp(prefix="roundhouse-aws-"))
     try:
         from simulator.aws.assembly import assemble

@@ -1,0 +1,1 @@
+LAYER = "from the layer"
