@@ -1,8 +1,19 @@
-"""The action ladder: what may be done to a node, from gentle to hard. Pure."""
+"""The action ladder: what may be done to a node, from gentle to hard, and which rung is next. Pure."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from roundhouse.contracts.ledger import LedgerEntry, LedgerState
+
+if TYPE_CHECKING:
+    from roundhouse.line.incident import Attempt
+    from roundhouse.line.policy import Policy
 
 
 class Rung(StrEnum):
@@ -30,3 +41,145 @@ class Rung(StrEnum):
     def changes_hyperpod(self) -> bool:
         """True when the rung is a HyperPod call, and so counted by the breaker."""
         return self in {Rung.REBOOT, Rung.REPLACE, Rung.DELETE_RESTORE}
+
+    @property
+    def in_words(self) -> str:
+        """What the rung does, as a verb phrase."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Rung.NONE: "do nothing",
+    Rung.RESTART_JOB: "restart the job",
+    Rung.RESET_GPU: "reset the GPU",
+    Rung.REBOOT: "reboot",
+    Rung.REPLACE: "replace",
+    Rung.DELETE_RESTORE: "delete and restore the count",
+    Rung.HUMAN: "hand over to people",
+}
+HYPERPOD_RUNGS = frozenset({Rung.REBOOT, Rung.REPLACE, Rung.DELETE_RESTORE})
+DAY = timedelta(hours=24)
+_NO_TRY = frozenset({"in_hand", "refused", "retry"})  # results that did nothing to the node on our account
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Ledger entries of the last day or more, indexed once for the questions that a decision asks.
+
+    FAILED entries changed nothing and are left out; CLAIMED and UNKNOWN ones may have, and count.
+    """
+
+    by_kind: dict[str, tuple[LedgerEntry, ...]] = field(default_factory=dict)
+    by_node: dict[str, tuple[LedgerEntry, ...]] = field(default_factory=dict)  # instance id or logical id → entries
+
+    @classmethod
+    def of(cls, entries: Iterable[LedgerEntry]) -> History:
+        """The index of `entries`, in any order."""
+        kinds: dict[str, list[LedgerEntry]] = defaultdict(list)
+        nodes: dict[str, list[LedgerEntry]] = defaultdict(list)
+        for entry in entries:
+            if entry.state is LedgerState.FAILED:
+                continue
+            kinds[entry.kind].append(entry)
+            nodes[entry.subject].append(entry)
+            if entry.logical_id:
+                nodes[entry.logical_id].append(entry)
+        return cls({k: tuple(v) for k, v in kinds.items()}, {k: tuple(v) for k, v in nodes.items()})
+
+    def used(self, kind: str, since: datetime) -> int:
+        """How many actions of `kind` the cluster has seen since."""
+        return sum(entry.claimed_at > since for entry in self.by_kind.get(kind, ()))
+
+    def of_node(self, instance_id: str | None, logical_id: str | None) -> tuple[LedgerEntry, ...]:
+        """Actions on that instance, or on any instance that stood behind the logical id."""
+        mine = self.by_node.get(instance_id or "", ())
+        other = self.by_node.get(logical_id or "", ())
+        return mine + tuple(entry for entry in other if entry.subject != instance_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The next rung, why it and not a gentler one, and how long to wait for it (0: it is free now)."""
+
+    rung: Rung
+    reason: str
+    wait_s: int = 0
+    guard: str | None = None
+
+
+def next_rung(
+    ladder: Sequence[Rung],
+    attempts: Sequence[Attempt],
+    history: History,
+    policy: Policy,
+    instance_id: str,
+    logical_id: str | None,
+    now: datetime,
+    *,
+    incident_id: str,
+    available: frozenset[Rung] = HYPERPOD_RUNGS,
+    tries: int = 1,
+) -> Choice:
+    """The gentlest rung that is left.
+
+    A rung is used up after `tries` attempts of this incident. A rung used on this node for another incident within
+    its cooldown did not last: a gentle one is passed over for the next, one that loses the instance is waited for.
+    A spent budget never leads to a harder rung: people decide then.
+    """
+    passed: list[str] = []
+    climbed = -1
+    for attempt in attempts:
+        if attempt.result not in _NO_TRY and attempt.rung in ladder and _tried(attempts, attempt.rung) >= tries:
+            climbed = max(climbed, attempt.rung.height)
+    for rung in ladder:
+        if rung is Rung.NONE:
+            continue
+        if rung is Rung.HUMAN:
+            break
+        if rung.height <= climbed:
+            passed.append(f"{rung.in_words} was tried and did not help")
+            continue
+        if rung not in available:
+            passed.append(f"{rung.in_words} needs a controller agent that can do it")
+            continue
+        budget = policy.budget(rung)
+        if history.used(rung.value, now - DAY) >= budget.per_day:
+            why = f"the day's budget of {budget.per_day} x {rung.in_words} is used up, and nothing harder is done for that"
+            return Choice(Rung.HUMAN, _because(passed, why), guard="budget")
+        left = _cooldown(history, rung, instance_id, logical_id, incident_id, budget.cooldown_s, now)
+        if left and not rung.destructive:
+            passed.append(
+                f"{rung.in_words} was done to this node less than {budget.cooldown_s // 60} min ago and did not last"
+            )
+            continue
+        why = f"{rung.in_words} is the next rung"
+        if left:
+            return Choice(rung, _because(passed, f"{why}, but this node had it a short while ago"), left, "cooldown")
+        return Choice(rung, _because(passed, why))
+    return Choice(Rung.HUMAN, _because(passed, "the ladder ends here: people must look"))
+
+
+def _tried(attempts: Sequence[Attempt], rung: Rung) -> int:
+    return sum(attempt.rung is rung and attempt.result not in _NO_TRY for attempt in attempts)
+
+
+def _cooldown(
+    history: History,
+    rung: Rung,
+    instance_id: str,
+    logical_id: str | None,
+    incident_id: str,
+    cooldown_s: int,
+    now: datetime,
+) -> int:
+    """Seconds until `rung` may be used on the node again; this incident's own attempts are counted elsewhere."""
+    ends = [
+        entry.claimed_at + timedelta(seconds=cooldown_s)
+        for entry in history.of_node(instance_id, logical_id)
+        if entry.kind == rung.value and entry.incident_id != incident_id
+    ]
+    return max(0, round((max(ends) - now).total_seconds())) if ends else 0
+
+
+def _because(passed: Sequence[str], why: str) -> str:
+    return "; ".join((*passed, why))
