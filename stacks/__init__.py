@@ -1,1 +1,13 @@
-"""The CDK stacks, one file each; constructs/ holds what they share."""
+"""The infrastructure, one file per stack. Imports aws_cdk, roundhouse.environment and roundhouse.contracts; no AWS calls.
+
+Functions are referred to by path, never imported. jsii needs a supported Node: the one beside this Python is taken
+unless JSII_NODE names another.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+_node = Path(sys.executable).with_name("node")
+if _node.exists():
+    os.environ.setdefault("JSII_NODE", str(_node))

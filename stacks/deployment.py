@@ -1,0 +1,70 @@
+"""What the stacks need to know of an environment, as plain values. No CDK; reads nothing.
+
+`Deployment.of` is the one place that looks into an environment file's model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from roundhouse import codec
+from roundhouse.build.spec import ClusterSpec
+from roundhouse.contracts.names import Names
+from roundhouse.line.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One environment to deploy.
+
+    `policy` and `cluster` are what the two runtime parameters hold; `slack_secret` is the name of an existing secret
+    with the JSON keys `bot_token` and `signing_secret`; `protected` guards stacks and tables against deletion.
+    """
+
+    policy: Policy
+    cluster: ClusterSpec
+    slack_secret: str
+    slack_api_url: str = "https://slack.com/api/"
+    alarm_emails: tuple[str, ...] = ()
+    protected: bool = True
+
+    @property
+    def environment(self) -> str:
+        return self.cluster.environment
+
+    @property
+    def account(self) -> str:
+        return self.cluster.account
+
+    @property
+    def region(self) -> str:
+        return self.cluster.region
+
+    @property
+    def names(self) -> Names:
+        return Names(self.environment)
+
+    @property
+    def documents(self) -> dict[str, str]:
+        """JSON text of each runtime parameter, by its short name."""
+        return {"policy": codec.to_json(self.policy), "cluster": codec.to_json(self.cluster)}
+
+    @property
+    def training_plans(self) -> list[str]:
+        """ARNs of the training plans that pay for groups."""
+        return _once(group.discount.training_plan_arn for group in self.cluster.groups)
+
+    @property
+    def execution_roles(self) -> list[str]:
+        """ARNs of the roles that instances run under."""
+        return _once(group.execution_role_arn for group in self.cluster.groups)
+
+    @property
+    def lifecycle_prefixes(self) -> list[str]:
+        """`bucket/prefix` of each place that lifecycle scripts are read from."""
+        return _once(group.lifecycle_s3_uri.removeprefix("s3://").rstrip("/") for group in self.cluster.groups)
+
+
+def _once(values: Iterable[str | None]) -> list[str]:
+    return sorted({value for value in values if value})

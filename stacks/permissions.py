@@ -1,0 +1,201 @@
+"""Who may do what: one table, from a function or state machine to its grants. Pure data; no CDK.
+
+A role gets what its row says and nothing else: CDK's own grants are switched off. Actions never hold a wildcard.
+A resource is written `kind:name` and becomes an ARN of the environment's account and region in `stacks.arns`. A grant
+whose ARN must end in `*`, or be `*`, says why; the reason is what cdk-nag shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Actions allowed on resources. `conditions` as in IAM; `reason` is required where an ARN has a wildcard."""
+
+    actions: tuple[str, ...]
+    resources: tuple[str, ...]
+    reason: str = ""
+    conditions: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+ID_UNKNOWN = "A cluster's ARN holds an id that AWS gives at its creation, so the cluster cannot be named before it"
+NO_RESOURCE = "The service offers no resource-level permission for this action"
+LOG_OF_CLUSTER = "HyperPod names the cluster's log group after an id that AWS gives at creation"
+
+
+# Tables ----------------------------------------------------------------------------------------------------------
+def reads(*tables: str) -> Grant:
+    return Grant(("dynamodb:GetItem",), tuple(f"table:{table}" for table in tables))
+
+
+def keeps(*tables: str) -> Grant:
+    """Read and conditionally write single records."""
+    return Grant(("dynamodb:GetItem", "dynamodb:PutItem"), tuple(f"table:{table}" for table in tables))
+
+
+def lists(*tables: str) -> Grant:
+    """Query a table's `by_cluster` index."""
+    return Grant(("dynamodb:Query",), tuple(f"index:{table}" for table in tables))
+
+
+def puts(table: str) -> Grant:
+    return Grant(("dynamodb:PutItem",), (f"table:{table}",))
+
+
+# Queues ----------------------------------------------------------------------------------------------------------
+def sends(*queues: str) -> Grant:
+    return Grant(("sqs:SendMessage",), tuple(f"queue:{queue}" for queue in queues))
+
+
+def consumes(queue: str) -> Grant:
+    actions = ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes")
+    return Grant(tuple(f"sqs:{action}" for action in actions), (f"queue:{queue}",))
+
+
+# HyperPod --------------------------------------------------------------------------------------------------------
+def cluster(*operations: str) -> Grant:
+    return Grant(tuple(f"sagemaker:{each}" for each in operations), ("cluster:*",), ID_UNKNOWN)
+
+
+LOOK = cluster("DescribeCluster", "ListClusterNodes")
+EVENTS = cluster("ListClusterEvents", "DescribeClusterEvent")
+PLAN = Grant(("sagemaker:DescribeTrainingPlan",), ("plans:",))
+BILL = Grant(("ce:GetCostAndUsage",), ("*",), NO_RESOURCE)
+SECRET = Grant(("secretsmanager:GetSecretValue",), ("secret:slack",))
+
+# Every function --------------------------------------------------------------------------------------------------
+TRACE_ACTIONS = ("xray:PutTraceSegments", "xray:PutTelemetryRecords")
+BASIC: tuple[Grant, ...] = (
+    Grant(("logs:CreateLogStream", "logs:PutLogEvents"), ("own-log:",)),
+    Grant(("ssm:GetParameter",), ("parameter:policy", "parameter:cluster")),
+    Grant(TRACE_ACTIONS, ("*",), NO_RESOURCE),
+)
+
+FUNCTIONS: dict[str, tuple[Grant, ...]] = {
+    # ways in
+    "read_health_log": (sends("intake"), sends("invocations-dlq")),
+    "subscribe_health_log": (
+        Grant(("logs:PutSubscriptionFilter",), ("cluster-log:",), LOG_OF_CLUSTER),
+        sends("invocations-dlq"),
+    ),
+    "intake_signals": (
+        consumes("intake"),
+        LOOK,
+        cluster("DescribeClusterEvent"),
+        keeps("incidents", "control"),
+        lists("incidents", "ledger"),
+        Grant(("states:StartExecution",), ("machine:remediate_node",)),
+        sends("outbox.fifo"),
+    ),
+    # repair
+    "decide_repair": (
+        LOOK,
+        EVENTS,
+        keeps("incidents", "control"),
+        reads("ledger"),
+        lists("incidents", "ledger"),
+        sends("outbox.fifo"),
+    ),
+    "command_agent": (LOOK, keeps("incidents", "control"), sends("agent")),
+    "request_approval": (
+        LOOK,
+        reads("incidents", "runs"),
+        keeps("approvals"),
+        puts("approval-tokens"),
+        sends("outbox.fifo"),
+    ),
+    "read_approval": (keeps("approvals", "incidents"), reads("runs"), sends("outbox.fifo")),
+    "act_on_node": (
+        LOOK,
+        cluster("BatchRebootClusterNodes", "BatchReplaceClusterNodes", "BatchDeleteClusterNodes"),
+        keeps("incidents", "ledger", "control"),
+        lists("incidents", "ledger"),
+        reads("approvals"),
+        sends("outbox.fifo"),
+    ),
+    "watch_node": (LOOK, EVENTS, keeps("incidents", "ledger"), lists("ledger")),
+    "restore_count": (LOOK, cluster("BatchAddClusterNodes"), keeps("incidents", "ledger"), lists("ledger")),
+    "prove_node": (LOOK, EVENTS, PLAN, BILL, keeps("incidents"), lists("ledger")),
+    "close_incident": (
+        LOOK,
+        keeps("incidents", "ledger", "control"),
+        lists("incidents", "ledger"),
+        sends("outbox.fifo"),
+    ),
+    # creation
+    "check_preflight": (
+        LOOK,
+        EVENTS,
+        PLAN,
+        Grant(("ec2:DescribeSubnets",), ("*",), NO_RESOURCE),
+        Grant(("fsx:DescribeFileSystems",), ("*",), NO_RESOURCE),
+        Grant(("servicequotas:ListServiceQuotas",), ("*",), NO_RESOURCE),
+        Grant(("s3:GetObject",), ("lifecycle-scripts:",), "Every script of the lifecycle folder is looked for"),
+        Grant(("s3:ListBucket",), ("lifecycle-bucket:",)),
+        keeps("runs"),
+        sends("outbox.fifo"),
+    ),
+    "plan_stage": (LOOK, keeps("runs"), reads("ledger"), lists("ledger")),
+    "launch_stage": (
+        LOOK,
+        cluster("CreateCluster", "BatchAddClusterNodes", "AddTags"),
+        Grant(("sagemaker:CreateCluster", "sagemaker:DescribeTrainingPlan"), ("plans:",)),
+        Grant(
+            ("iam:PassRole",),
+            ("execution-roles:",),
+            conditions={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
+        ),
+        keeps("ledger", "runs"),
+        lists("ledger"),
+    ),
+    "watch_stage": (LOOK, EVENTS, PLAN, BILL, keeps("runs")),
+    "stop_ramp": (
+        LOOK,
+        cluster("BatchDeleteClusterNodes"),
+        keeps("ledger", "runs"),
+        lists("ledger"),
+        sends("outbox.fifo"),
+    ),
+    "roll_back": (
+        LOOK,
+        cluster("BatchDeleteClusterNodes", "DeleteCluster"),
+        keeps("ledger", "runs"),
+        lists("ledger"),
+        sends("outbox.fifo"),
+    ),
+    "finish_run": (LOOK, PLAN, BILL, keeps("runs"), sends("outbox.fifo")),
+    # people
+    "answer_slack": (SECRET, keeps("approvals"), sends("settle", "outbox.fifo")),
+    "settle_approval": (
+        consumes("settle"),
+        LOOK,
+        keeps("approvals"),
+        reads("approval-tokens"),
+        Grant(("states:SendTaskSuccess",), ("machine:remediate_node", "machine:create_cluster")),
+        sends("outbox.fifo"),
+    ),
+    "post_slack": (consumes("outbox.fifo"), SECRET, keeps("threads")),
+}
+
+LOG_DELIVERY = (
+    "CreateLogDelivery",
+    "GetLogDelivery",
+    "UpdateLogDelivery",
+    "DeleteLogDelivery",
+    "ListLogDeliveries",
+    "PutResourcePolicy",
+    "DescribeResourcePolicies",
+    "DescribeLogGroups",
+)
+_WATCHED: tuple[Grant, ...] = (
+    Grant(tuple(f"logs:{action}" for action in LOG_DELIVERY), ("*",), NO_RESOURCE),
+    Grant((*TRACE_ACTIONS, "xray:GetSamplingRules", "xray:GetSamplingTargets"), ("*",), NO_RESOURCE),
+)
+
+# A state machine may invoke the functions that its definition names (added from the file) and what is listed here.
+MACHINES: dict[str, tuple[Grant, ...]] = {
+    "remediate_node": _WATCHED,
+    "create_cluster": (*_WATCHED, cluster("DescribeCluster")),
+}

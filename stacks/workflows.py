@@ -1,0 +1,69 @@
+"""Workflows: intake, the two state machines, and the functions that take their steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_cdk import Stack
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from roundhouse.contracts.names import INTAKE_QUEUE
+from stacks.constructs.function import FunctionFactory
+from stacks.constructs.machine import StateMachine
+from stacks.deployment import Deployment
+
+REPAIR = (
+    "decide_repair",
+    "command_agent",
+    "request_approval",
+    "read_approval",
+    "act_on_node",
+    "watch_node",
+    "restore_count",
+    "prove_node",
+    "close_incident",
+)
+CREATION = (
+    "check_preflight",
+    "plan_stage",
+    "launch_stage",
+    "watch_stage",
+    "stop_ramp",
+    "roll_back",
+    "finish_run",
+)
+
+
+class WorkflowsStack(Stack):
+    """`functions` by folder name, `machines` by file name; `made` the machines' ARNs."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        deployment: Deployment,
+        made: Mapping[str, str],
+        queues: Mapping[str, sqs.IQueue],
+        **options: object,
+    ) -> None:
+        super().__init__(scope, id, **options)
+        factory = FunctionFactory(self, deployment, made, queues)
+        self.functions: dict[str, lambda_.Function] = {name: factory.make(name) for name in (*REPAIR, *CREATION)}
+        waits = deployment.cluster.waits
+        values = {
+            "cluster_name": deployment.cluster.cluster,
+            "poll_s": str(waits.poll_s),
+            "controller_timeout_s": str(waits.controller_timeout_s),
+        }
+        self.machines = {
+            name: StateMachine(self, name, deployment=deployment, functions=self.functions, values=values).machine
+            for name in ("remediate_node", "create_cluster")
+        }
+        self.made = {f"machine:{name}": machine.state_machine_arn for name, machine in self.machines.items()}
+        # Intake stands here and not with its queue: nothing may read signals before there is a line to put them on.
+        intake = FunctionFactory(self, deployment, {**made, **self.made}, queues, layer=factory.layer)
+        self.functions["intake_signals"] = intake.make("intake_signals")
+        intake.reads_queue(self.functions["intake_signals"], INTAKE_QUEUE, batch=10, at_once=5)
