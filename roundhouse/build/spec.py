@@ -56,6 +56,7 @@ class StageWaits:
     stage_timeout_s: int = 7200
     shortage_timeout_s: int = 10800  # how long a capacity shortage is waited for
     discount_timeout_s: int = 7200  # how long UNKNOWN is waited for before people are asked
+    counter_lag_s: int = 300  # a training plan's counters may be that far behind the nodes
     bill_lag_s: int = 93600  # first bill data: 26 h
     bill_margin_s: int = 7200  # how much later than that it may come
     lifecycle_failures_max: int = 5  # failed scripts of one node before a stage gives up: each attempt is billed
