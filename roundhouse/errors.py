@@ -9,7 +9,8 @@ RoundhouseError
 │   └── MissingSetting        a Lambda's environment variable is absent
 ├── Refused                   a guard said no and nothing was changed
 │   ├── PreflightFailed       creation preconditions do not hold (all of them are listed)
-│   └── AlreadyRunning        another creation of this cluster is under way
+│   ├── AlreadyRunning        another creation of this cluster is under way
+│   └── TakenOver             a later creation has taken this one's place: it must stop
 ├── AwsFailure                an AWS call did not do what was asked
 │   ├── Throttled             slow down and try again
 │   ├── Unavailable           5xx, time-out or lost answer: the call may have taken effect
@@ -58,6 +59,10 @@ class PreflightFailed(Refused):
 
 class AlreadyRunning(Refused):
     """Another creation of this cluster is under way."""
+
+
+class TakenOver(Refused):
+    """A later creation of the same cluster has taken this one's place: this one must stop."""
 
 
 class AwsFailure(RoundhouseError):

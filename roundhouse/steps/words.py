@@ -140,7 +140,9 @@ def controller_lost(incident: Incident) -> Notice:
     )
 
 
-def run_notice(run: Run, kind: NoticeKind, key: str, title: str, text: str, facts: dict[str, str] | None = None) -> Notice:
+def run_notice(
+    run: Run, kind: NoticeKind, key: str, title: str, text: str, facts: dict[str, str] | None = None
+) -> Notice:
     """Something about a creation, in its one thread."""
     return Notice(
         notice_id=f"{kind.value}:{run.run_id}:{key}",

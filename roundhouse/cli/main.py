@@ -1,0 +1,139 @@
+"""`roundhouse`: the commands, each a few lines over what does the work. Exit codes are in the package's docstring."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from roundhouse.cli import env as env_command
+from roundhouse.cli import incidents as incident_commands
+from roundhouse.cli import runs as run_commands
+from roundhouse.cli import switch as switch_commands
+from roundhouse.cli.wiring import Deployment
+from roundhouse.errors import AwsFailure, BadInput, EnvironmentInvalid, Refused, RoundhouseError
+
+OK, PROBLEMS, USAGE, REFUSED, AWS = 0, 1, 2, 3, 4
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Hands-off operation of SageMaker HyperPod (Slurm) clusters.",
+    epilog="Exit codes: 0 done; 1 problems found; 2 wrong usage; 3 refused by a guard; 4 AWS did not do what was asked.",
+)
+environments = typer.Typer(no_args_is_help=True, help="Environment files: check and show them.")
+app.add_typer(environments, name="env")
+
+Env = Annotated[
+    str, typer.Option("--environment", "-e", envvar="ROUNDHOUSE_ENVIRONMENT", help="Environment name or file.")
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+@environments.command("check")
+def env_check(
+    files: Annotated[list[str], typer.Argument(help="Environment names or files; all of them when none.")] = [],
+) -> None:  # noqa: B006
+    """Check environment files: every problem at once, each with its path, value, reason and remedy."""
+    raise typer.Exit(env_command.check(files, out))
+
+
+@environments.command("show")
+def env_show(name: str, as_json: Json = False) -> None:
+    """Show what an environment means once it is deployed: stages, prices, policy."""
+    env_command.show(name, as_json, out)
+
+
+@app.command()
+def create(
+    environment: Env,
+    watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Follow it until it ends.")] = True,
+    run_id: Annotated[str | None, typer.Option(help="Name of the run; made from the time when absent.")] = None,
+) -> None:
+    """Create the environment's cluster in stages, or go on with a creation that was stopped."""
+    raise typer.Exit(run_commands.create(Deployment.named(environment), run_id, watch, out))
+
+
+@app.command()
+def status(
+    environment: Env,
+    watch: Annotated[bool, typer.Option("--watch", help="Refresh until interrupted or done.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show the cluster's creation, its open incidents, the breaker and the pause switch."""
+    raise typer.Exit(run_commands.status(Deployment.named(environment), watch, as_json, out))
+
+
+@app.command()
+def incidents(
+    environment: Env,
+    days: Annotated[float, typer.Option(help="How far back.")] = 7,
+    only_open: Annotated[bool, typer.Option("--open", help="Only those that are not closed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List incidents, newest last."""
+    incident_commands.listing(Deployment.named(environment), days, only_open, as_json, out)
+
+
+@app.command()
+def explain(incident: str, environment: Env, as_json: Json = False) -> None:
+    """Say why an incident was decided as it was, in words, with its evidence."""
+    incident_commands.explain(Deployment.named(environment), incident, as_json, out)
+
+
+@app.command()
+def pause(environment: Env, why: Annotated[str, typer.Option(help="Said to everybody, and kept.")]) -> None:
+    """Stop all automatic action; looking and telling goes on."""
+    switch_commands.pause(Deployment.named(environment), why, out)
+
+
+@app.command()
+def resume(environment: Env, why: Annotated[str, typer.Option(help="Said to everybody, and kept.")]) -> None:
+    """Let automatic action go on."""
+    switch_commands.resume(Deployment.named(environment), why, out)
+
+
+@app.command()
+def demo(
+    interactive: Annotated[
+        bool, typer.Option("--interactive", help="You click in the Slack page, not a script.")
+    ] = False,
+    report: Annotated[str, typer.Option(help="Where the HTML report goes.")] = "build/demo/report.html",
+    scale: Annotated[float, typer.Option(help="Virtual seconds per real second.")] = 0,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave everything running at the end, until Ctrl-C.")] = False,
+    acts: Annotated[str, typer.Option(help="Comma-separated acts to play; all of them when empty.")] = "",
+    assembly: Annotated[str, typer.Option(help="A synthesized assembly to deploy; made when empty.")] = "",
+) -> None:
+    """Run the main job on an embedded AWS: staged creation, repair, races, an outage. No account needed."""
+    from simulator.demo.play import play
+
+    chosen = tuple(name for name in acts.split(",") if name)
+    code = play(
+        interactive=interactive, report=report, scale=scale, keep=keep, acts=chosen, assembly=assembly, console=out
+    )
+    raise typer.Exit(code)
+
+
+def main() -> None:
+    """Entry point: deliberate errors become one clear line and an exit code; others stay tracebacks."""
+    try:
+        app()
+    except EnvironmentInvalid as error:
+        err.print(str(error), style="red")
+        sys.exit(PROBLEMS)
+    except BadInput as error:
+        err.print(f"error: {error}", style="red")
+        sys.exit(USAGE)
+    except Refused as error:
+        err.print(f"refused: {error}", style="yellow")
+        sys.exit(REFUSED)
+    except AwsFailure as error:
+        err.print(f"AWS: {error}", style="red")
+        sys.exit(AWS)
+    except RoundhouseError as error:
+        err.print(f"error: {error}", style="red")
+        sys.exit(PROBLEMS)

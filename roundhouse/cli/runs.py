@@ -1,0 +1,137 @@
+"""`create` and `status`: a creation started, followed, and shown with incidents, breaker and pause."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from roundhouse import codec
+from roundhouse.cli.incidents import table_of
+from roundhouse.cli.wiring import Deployment
+from roundhouse.errors import Refused, RoundhouseError
+from roundhouse.line.incident import Incident, IncidentState
+from roundhouse.ports import Run
+
+REFRESH_S = 2.0
+ENDED = {"done": 0, "held": 3, "rolled_back": 3, "failed": 1}
+TONES = {"VERIFIED": "green", "ACCEPTED": "yellow", "LOST": "red", "UNKNOWN": "yellow"}
+
+
+def create(deployment: Deployment, run_id: str | None, watch: bool, out: Console) -> int:
+    """Start the workflow and, with `watch`, follow it. Exit code: 0 done, 1 failed, 3 held or rolled back.
+
+    Raises Refused when a run of that id was started before, or all action is paused.
+    """
+    deployment.check_account()
+    switch = deployment.control.pause()
+    if switch is not None:
+        raise Refused(f"paused by {switch.by}: {switch.why}; `roundhouse resume` first")
+    name = run_id or f"{deployment.cluster}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    started = deployment.workflows.start(deployment.state_machine_arn("create_cluster"), name, {"run_id": name})
+    if not started:
+        raise Refused(f"run {name} was started before: leave --run-id out to go on with a new run on the live counts")
+    out.print(f"started {name}; `roundhouse status -e {deployment.environment.name} --watch` follows it")
+    return follow(deployment, name, out) if watch else 0
+
+
+def follow(deployment: Deployment, run_id: str, out: Console) -> int:
+    """Show the run until it ends."""
+    with Live(console=out, refresh_per_second=4, transient=False) as live:
+        while True:
+            run = deployment.runs.get(deployment.cluster)
+            if run is not None and run.run_id == run_id:
+                live.update(draw_run(run, _contract(deployment)))
+                if run.status in ENDED:
+                    return ENDED[run.status]
+            time.sleep(REFRESH_S)
+
+
+def status(deployment: Deployment, watch: bool, as_json: bool, out: Console) -> int:
+    """One look, or a refreshed one. Never changes anything."""
+    if as_json:
+        out.print_json(json.dumps(_document(deployment)))
+        return 0
+    if not watch:
+        out.print(_screen(deployment))
+        return 0
+    with Live(console=out, refresh_per_second=4) as live:
+        while True:
+            live.update(_screen(deployment))
+            time.sleep(REFRESH_S)
+
+
+def _contract(deployment: Deployment) -> int:
+    return sum(group.count for group in deployment.environment.groups if group.role == "Compute")
+
+
+def _open_incidents(deployment: Deployment) -> list[Incident]:
+    since = datetime.now(UTC) - timedelta(days=14)
+    found = deployment.incidents.of_cluster(deployment.cluster, since)
+    return [each for each in found if each.state is not IncidentState.CLOSED]
+
+
+def _or_error(read: Callable[[], str]) -> str:
+    try:
+        return read()
+    except RoundhouseError as error:
+        return f"unreadable ({error}): nothing acts"
+
+
+def _document(deployment: Deployment) -> dict[str, object]:
+    run, switch = deployment.runs.get(deployment.cluster), deployment.control.pause()
+    return {
+        "environment": deployment.environment.name,
+        "cluster": deployment.cluster,
+        "run": codec.to_plain(run) if run else None,
+        "open_incidents": [codec.to_plain(each) for each in _open_incidents(deployment)],
+        "breaker": codec.to_plain(deployment.breaker.load(deployment.cluster)),
+        "pause": codec.to_plain(switch) if switch else None,
+    }
+
+
+def _screen(deployment: Deployment) -> RenderableType:
+    run, switch = deployment.runs.get(deployment.cluster), deployment.control.pause()
+    breaker = _or_error(lambda: _breaker_words(deployment))
+    parts: list[RenderableType] = [Text(f"{deployment.cluster}  ({deployment.environment.name})", style="bold")]
+    if switch:
+        parts.append(Text(f"PAUSED by {switch.by} since {switch.since:%m-%d %H:%M} UTC: {switch.why}", style="yellow"))
+    parts.append(draw_run(run, _contract(deployment)) if run else Text("no creation recorded", style="dim"))
+    parts.append(Text(f"breaker {breaker}", style="dim" if breaker.startswith("closed") else "red"))
+    found = _open_incidents(deployment)
+    parts.append(table_of(found) if found else Text("no open incidents", style="dim"))
+    return Group(*parts)
+
+
+def _breaker_words(deployment: Deployment) -> str:
+    state = deployment.breaker.load(deployment.cluster)
+    since = f" since {state.since:%m-%d %H:%M} UTC: {state.reason}" if state.since and state.reason else ""
+    return f"{state.status.value}{since}"
+
+
+def draw_run(run: Run, contract: int) -> RenderableType:
+    """A creation as bar, stages and money. `contract` is the number of workers wanted."""
+    running = run.history[-1][1] if run.history else 0
+    head = Table.grid(padding=(0, 2))
+    head.add_row(f"run {run.run_id}", run.status, run.step)
+    bar = Table.grid(padding=(0, 2))
+    bar.add_row(ProgressBar(total=max(contract, 1), completed=running, width=40), f"{running} of {contract} Running")
+    stages = Table(box=None, pad_edge=False)
+    for column in ("Group", "Stage", "Target", "Discount", "Why"):
+        stages.add_column(column, overflow="fold")
+    for record in run.stages:
+        if record.verdict or record.running_at or record is run.stages[-1]:
+            verdict = Text(record.verdict or "…", style=TONES.get(record.verdict, "dim"))
+            stages.add_row(record.group, str(record.stage + 1), str(record.target), verdict, record.reason)
+    money = f"expected {run.expected_usd_per_hour:,.2f} USD/h"
+    if run.actual_usd_per_hour is not None:
+        money += f", actual {run.actual_usd_per_hour:,.2f} USD/h"
+    capacity = ", ".join(f"{count} {kind}" for kind, count in (run.capacity or {}).items())
+    return Group(head, bar, stages, Text(f"{money}   {capacity}", style="dim"))

@@ -1,0 +1,108 @@
+"""From an environment's name to its ports, for commands. Imports `roundhouse.aws` when a port is asked for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from roundhouse import ports
+from roundhouse.contracts import names as contract
+from roundhouse.environment import Environment, load
+from roundhouse.errors import BadInput
+
+ENVIRONMENTS = Path(os.environ.get("ROUNDHOUSE_ENVIRONMENTS", "environments"))
+
+
+def environment_file(name: str) -> Path:
+    """The file of an environment given by name or by path. Raises BadInput naming those that exist."""
+    path = Path(name) if name.endswith(".toml") else ENVIRONMENTS / f"{name}.toml"
+    if not path.is_file():
+        known = ", ".join(sorted(each.stem for each in ENVIRONMENTS.glob("*.toml"))) or "none"
+        raise BadInput(f"no environment file {path}: there are {known} in {ENVIRONMENTS}/")
+    return path
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """One deployed environment, seen from a person's terminal."""
+
+    environment: Environment
+
+    @classmethod
+    def named(cls, name: str) -> Deployment:
+        return cls(load(environment_file(name)))
+
+    @property
+    def names(self) -> contract.Names:
+        return contract.Names(self.environment.name)
+
+    @property
+    def cluster(self) -> str:
+        return self.environment.cluster.name
+
+    def client(self, service: str) -> Any:
+        """A client in the environment's own region, whatever the shell's region is."""
+        from roundhouse.aws import clients
+
+        return clients.client(service, region=self.environment.region)
+
+    def state_machine_arn(self, name: str) -> str:
+        machine = self.names.state_machine(name)
+        return f"arn:aws:states:{self.environment.region}:{self.environment.account}:stateMachine:{machine}"
+
+    @cached_property
+    def incidents(self) -> ports.IncidentStore:
+        from roundhouse.aws.stores import DynamoIncidents
+
+        return DynamoIncidents(self.client("dynamodb"), self.names.table(contract.INCIDENTS))
+
+    @cached_property
+    def runs(self) -> ports.RunStore:
+        from roundhouse.aws.stores import DynamoRuns
+
+        return DynamoRuns(self.client("dynamodb"), self.names.table(contract.RUNS))
+
+    @cached_property
+    def control(self) -> ports.ControlStore:
+        from roundhouse.aws.stores import DynamoControl
+
+        return DynamoControl(self.client("dynamodb"), self.names.table(contract.CONTROL))
+
+    @cached_property
+    def breaker(self) -> ports.BreakerStore:
+        from roundhouse.aws.stores import DynamoBreaker
+
+        return DynamoBreaker(self.client("dynamodb"), self.names.table(contract.CONTROL))
+
+    @cached_property
+    def workflows(self) -> ports.Workflows:
+        from roundhouse.aws.workflows import StepFunctions
+
+        return StepFunctions(self.client("stepfunctions"))
+
+    @cached_property
+    def outbox(self) -> ports.Outbox:
+        from roundhouse.aws.queues import SqsOutbox, queue_url
+
+        sqs = self.client("sqs")
+        return SqsOutbox(sqs, queue_url(sqs, self.names.queue(contract.OUTBOX_QUEUE)))
+
+    def check_account(self) -> None:
+        """Refuse to touch another account than the environment's. Raises BadInput."""
+        from roundhouse.aws.identity import caller_arn
+
+        arn = caller_arn(self.client("sts"))
+        account = arn.split(":")[4]
+        if account != self.environment.account:
+            raise BadInput(
+                f"these credentials are of account {account}, environment {self.environment.name} is of "
+                f"{self.environment.account}: use that account's credentials"
+            )
+
+    def caller(self) -> str:
+        from roundhouse.aws.identity import caller_arn
+
+        return caller_arn(self.client("sts"))

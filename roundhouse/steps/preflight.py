@@ -1,0 +1,103 @@
+"""Preflight: gather everything that can be known before money is spent, and refuse with all problems at once. Ports only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+from roundhouse.build.cost import expected_usd_per_hour
+from roundhouse.build.preflight import PreflightFacts, check, plans_needed, quotas_needed, scripts_needed
+from roundhouse.build.problem import listing
+from roundhouse.build.spec import ClusterSpec
+from roundhouse.contracts.notices import NoticeKind
+from roundhouse.errors import AwsFailure, NotFound, PreflightFailed, Refused
+from roundhouse.ports import ClusterReader, ControlStore, Outbox, Run, RunStore, Surroundings
+from roundhouse.steps import launch, own, words
+
+T = TypeVar("T")
+
+
+def preflight(
+    run_id: str,
+    *,
+    reader: ClusterReader,
+    surroundings: Surroundings,
+    runs: RunStore,
+    control: ControlStore,
+    outbox: Outbox,
+    spec: ClusterSpec,
+    now: datetime,
+) -> dict[str, Any]:
+    """Take the cluster's run, check, and remember what the plans had in use before. Raises PreflightFailed."""
+    switch = control.pause()
+    if switch is not None:
+        raise Refused(f"paused by {switch.by} since {switch.since:%Y-%m-%d %H:%M} UTC: {switch.why}")
+    known = runs.get(spec.cluster)
+    cluster = launch.read(reader, spec.cluster)
+    ours = known is not None and bool(known.stages)
+    run = own.take(runs, spec.cluster, run_id, now)
+    if cluster is None and ours:
+        # The cluster that those records are about is gone: a new one proves itself anew.
+        run = own.update(runs, spec.cluster, run_id, _forget)
+    facts = replace(_gather(surroundings, spec), cluster=cluster, ours=ours)
+    problems = check(spec, facts, now)
+    if problems:
+        message = listing(f"{spec.cluster} must not be created:", problems)
+        own.update(runs, spec.cluster, run_id, lambda r: replace(r, status="failed", step=message, finished_at=now))
+        raise PreflightFailed(message)
+    in_use = {arn: plan.in_use for arn, plan in facts.plans.items() if plan is not None}
+
+    def write(current: Run) -> Run:
+        # InUse from before the first node: a later run must not count the cluster's own nodes as somebody else's.
+        before = current.plan_in_use_before if cluster is not None and current.plan_in_use_before else in_use
+        return replace(
+            current,
+            plan_in_use_before=before,
+            expected_usd_per_hour=expected_usd_per_hour(spec),
+            step="preflight passed",
+        )
+
+    run = own.update(runs, spec.cluster, run_id, write)
+    outbox.tell(_started(run, spec, going_on=cluster is not None))
+    return {"status": "passed", "problems": []}
+
+
+def _forget(run: Run) -> Run:
+    return replace(run, stages=(), sightings=(), proven=(), capacity=None, history=(), plan_in_use_before={})
+
+
+def _gather(surroundings: Surroundings, spec: ClusterSpec) -> PreflightFacts:
+    unread: dict[str, str] = {}
+
+    def each(keys: Iterable[str], ask: Callable[[str], T]) -> dict[str, T | None]:
+        found: dict[str, T | None] = {}
+        for key in keys:
+            try:
+                found[key] = ask(key)
+            except NotFound:
+                found[key] = None
+            except AwsFailure as failure:
+                unread[key] = f"{type(failure).__name__}: {failure}"
+        return found
+
+    account = each(["account"], lambda _: surroundings.account_id())
+    quotas = each([f"quota {name}" for name in quotas_needed(spec)], lambda key: surroundings.quota(key[6:]))
+    scripts = each(scripts_needed(spec), surroundings.object_exists)
+    return PreflightFacts(
+        account_id=account.get("account"),
+        subnet_az_ids=each(spec.subnet_ids, surroundings.subnet_az_id),
+        file_system_az_ids=each(spec.file_system_ids, surroundings.file_system_az_id),
+        plans=each(plans_needed(spec), surroundings.plan),
+        quotas={key[6:]: value for key, value in quotas.items()},
+        scripts={uri: bool(there) for uri, there in scripts.items()},
+        unread=unread,
+    )
+
+
+def _started(run: Run, spec: ClusterSpec, *, going_on: bool) -> Any:
+    groups = {g.name: f"{g.count} × {g.instance_type}, {g.discount.kind.value.replace('_', ' ')}" for g in spec.groups}
+    title = f"{'Going on with' if going_on else 'Creating'} {spec.cluster}"
+    text = f"Discounted nodes first, then in stages; {run.expected_usd_per_hour:,.2f} USD an hour when complete."
+    return words.run_notice(run, NoticeKind.RUN_STARTED, "start", title, text, groups)

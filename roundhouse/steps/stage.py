@@ -1,0 +1,144 @@
+"""Watching a stage: count Running nodes, judge the launches and the discount, write it down. Ports only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from roundhouse.build.discount import DiscountVerdict, Verdict, verdict
+from roundhouse.build.progress import StageProgress, StageState, judge
+from roundhouse.build.records import Capacity, Run, Sighting, StageRecord
+from roundhouse.build.sightings import about, collect
+from roundhouse.build.spec import ClusterSpec, DiscountKind
+from roundhouse.build.staging import StepKind, next_step
+from roundhouse.contracts.notices import NoticeKind
+from roundhouse.line.state import Cluster, NodeStatus
+from roundhouse.ports import ClusterReader, Ledger, Outbox, RunStore, Surroundings
+from roundhouse.steps import evidence, launch, own, words
+
+EVENTS_BEFORE = timedelta(minutes=2)  # clocks differ
+
+
+def watch(
+    run_id: str,
+    *,
+    reader: ClusterReader,
+    surroundings: Surroundings,
+    runs: RunStore,
+    ledger: Ledger,
+    outbox: Outbox,
+    spec: ClusterSpec,
+    now: datetime,
+) -> dict[str, Any]:
+    """One look at the stage under way: `{status, reason, wait_s, …}` with status
+
+    `wait` (on its way, or evidence still due) · `verified` (go and plan what comes next) · `lost` or `unknown` (stop
+    the ramp and ask) · `gave_up` (the stage ran out of time).
+    """
+    run = own.owned(runs, spec.cluster, run_id)
+    cluster = launch.read(reader, spec.cluster)
+    step = next_step(spec, cluster, run, launch.restoring(ledger, spec.cluster, now))
+    if cluster is None or step.kind not in {StepKind.WAIT_STAGE, StepKind.VERIFY}:
+        return {"status": "verified", "reason": step.reason, "wait_s": spec.waits.poll_s}
+    assert step.group is not None
+    assert step.stage is not None
+    record = run.record(step.group, step.stage) or StageRecord(step.group, step.stage, step.target, now)
+    events = reader.events(spec.cluster, after=record.started_at - EVENTS_BEFORE)
+    progress = judge(spec, step.group, step.target, cluster, events, record.started_at, now)
+    ready = progress.state is StageState.READY
+    running_at = record.running_at or (now if ready else None)
+    record = replace(record, target=step.target, running_at=running_at)
+    sightings = collect(run.sightings, events, run.proven)
+    group = spec.group(step.group)
+    found = verdict(
+        spec,
+        step.group,
+        step.target,
+        cluster=cluster,
+        facts=evidence.facts(run, group, running_at, sightings, surroundings, spec, now),
+        now=now,
+    )
+    status, reason = _status(progress, found, now)
+    judged = found.verdict.value if status in {"verified", "lost", "unknown"} else ""
+    record = replace(record, verdict=judged, reason=found.reason if ready or status == "lost" else progress.reason)
+
+    def write(current: Run) -> Run:
+        kept = tuple(r for r in current.stages if (r.group, r.stage) != (record.group, record.stage))
+        proven = {*current.proven, *(found.instances if status == "verified" else ())}
+        moved = replace(
+            current,
+            stages=(*kept, record),
+            sightings=collect(sightings, (), proven),
+            proven=tuple(sorted(proven)),
+            capacity=capacity_counts(spec, cluster, sightings, current),
+        )
+        return own.at(moved, now, workers_running(spec, cluster), reason)
+
+    own.update(runs, spec.cluster, run_id, write)
+    if status == "verified":
+        _tell_verified(outbox, run, record, found)
+    return {
+        "status": status,
+        "reason": reason,
+        "wait_s": spec.waits.poll_s,
+        "group": step.group,
+        "stage": step.stage,
+        "target": step.target,
+        "verdict": found.verdict.value,
+        "running": progress.running,
+    }
+
+
+def _status(progress: StageProgress, found: DiscountVerdict, now: datetime) -> tuple[str, str]:
+    """What the workflow does next. A lost discount is acted on before the stage is full: every node costs."""
+    if found.verdict is Verdict.LOST:
+        return "lost", found.reason
+    if progress.state is StageState.GAVE_UP:
+        return "gave_up", progress.reason
+    if progress.state is not StageState.READY:
+        return "wait", progress.reason
+    if found.verdict is Verdict.VERIFIED:
+        return "verified", found.reason
+    if found.wait_until is not None and now < found.wait_until:
+        return "wait", found.reason
+    return "unknown", found.reason
+
+
+def workers_running(spec: ClusterSpec, cluster: Cluster) -> int:
+    """Running nodes of all Compute groups."""
+    return sum(cluster.running(group.name) for group in spec.groups if group.role == "Compute")
+
+
+def capacity_counts(spec: ClusterSpec, cluster: Cluster, sightings: tuple[Sighting, ...], run: Run) -> dict[str, int]:
+    """Running nodes of discounted groups by where their capacity came from, as events told: reserved, on_demand,
+    unknown. Nodes of groups without a discount are on_demand."""
+    counts: Counter[str] = Counter()
+    proven = set(run.proven)
+    for node in cluster.nodes:
+        if node.status is not NodeStatus.RUNNING:
+            continue
+        if spec.group(node.group).discount.kind is DiscountKind.NONE:
+            counts["on_demand"] += 1
+            continue
+        mine = [s for s in sightings if about(s, node)]
+        if node.instance_id in proven or (mine and mine[-1].capacity is Capacity.RESERVED):
+            counts["reserved"] += 1
+        elif mine:
+            counts["on_demand"] += 1
+        else:
+            counts["unknown"] += 1
+    return dict(counts)
+
+
+def _tell_verified(outbox: Outbox, run: Run, record: StageRecord, found: DiscountVerdict) -> None:
+    outbox.tell(
+        words.run_notice(
+            run,
+            NoticeKind.RUN_PROGRESS,
+            f"verified-{record.group}-{record.stage}-{record.target}",
+            f"Stage {record.stage + 1} of {record.group}: {record.target} Running, discount {found.verdict.value}",
+            found.reason,
+        )
+    )

@@ -1,0 +1,226 @@
+"""Stopping a ramp and rolling it back: cancel what is pending, delete what was not verified. Ports only.
+
+Deletions name nodes as read just now, are claimed in the ledger, and never touch a node of a verified stage, a group
+without a discount, or storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from roundhouse.build.cost import ask_timeout_s, excess_usd_per_hour
+from roundhouse.build.records import Run
+from roundhouse.build.spec import ClusterSpec, DiscountKind
+from roundhouse.contracts.ledger import LedgerEntry, LedgerState, action_id
+from roundhouse.contracts.notices import NoticeKind
+from roundhouse.errors import AwsFailure, ConditionFailed, NotFound
+from roundhouse.line.state import Cluster, Node, NodeStatus
+from roundhouse.ports import BatchAnswer, ClusterReader, ClusterWriter, Ledger, Outbox, RunStore
+from roundhouse.steps import launch, own, words
+
+DELETE_LIMIT = 50  # ids of one BatchDeleteClusterNodes call
+KEPT = {NodeStatus.RUNNING, NodeStatus.SHUTTING_DOWN, NodeStatus.SYSTEM_UPDATING, NodeStatus.DEEP_HEALTH_CHECK}
+
+
+def stop_ramp(
+    run_id: str,
+    reason: dict[str, Any],
+    *,
+    reader: ClusterReader,
+    writer: ClusterWriter,
+    runs: RunStore,
+    ledger: Ledger,
+    outbox: Outbox,
+    spec: ClusterSpec,
+    now: datetime,
+) -> dict[str, Any]:
+    """Cancel every node that is not Running yet, until target equals what runs, then say what it costs.
+
+    Status `wait` while something is still in flight, else the reason's own (`lost`, `unknown`, `gave_up`), with
+    `approval_s`: how long people may take before silence rolls back, bounded by the dollar cap.
+    """
+    run = own.owned(runs, spec.cluster, run_id)
+    cluster = launch.read(reader, spec.cluster)
+    group = spec.group(str(reason["group"]))
+    result = {**reason, "wait_s": spec.waits.poll_s}
+    if cluster is not None:
+        pending = [n for n in cluster.nodes if n.group == group.name and n.status not in KEPT]
+        if pending:
+            own.update(runs, spec.cluster, run_id, lambda r: replace(r, cancellations=r.cancellations + 1))
+            _delete(pending, "cancelled", run, cluster, writer=writer, ledger=ledger, spec=spec, now=now)
+        missing = cluster.groups[group.name].target - cluster.running(group.name)
+        if pending or missing > 0:
+            return {**result, "status": "wait", "then": reason.get("then", reason["status"])}
+    status = reason.get("then", reason["status"])
+    running = cluster.running(group.name) if cluster else 0
+    excess = excess_usd_per_hour(group, running)
+    timeout = ask_timeout_s(spec, excess if status != "gave_up" else 0.0)
+    own.update(runs, spec.cluster, run_id, lambda r: own.at(r, now, running, f"ramp stopped: {reason['reason']}"))
+    outbox.tell(
+        words.run_notice(
+            run,
+            NoticeKind.RUN_STOPPED,
+            f"stopped-{group.name}-{reason.get('stage')}-{status}",
+            f"Ramp of {spec.cluster} stopped: discount {reason.get('verdict', status)}",
+            str(reason["reason"]),
+            {
+                "Running": f"{running} of {group.count} {group.instance_type}",
+                "Excess": f"up to {excess:,.2f} USD an hour above the contract",
+                "Pending nodes": "cancelled",
+            },
+        )
+    )
+    return {**result, "status": status, "running": running, "excess_usd_per_hour": excess, "approval_s": timeout}
+
+
+def roll_back(
+    run_id: str,
+    *,
+    reader: ClusterReader,
+    writer: ClusterWriter,
+    runs: RunStore,
+    ledger: Ledger,
+    outbox: Outbox,
+    spec: ClusterSpec,
+    now: datetime,
+) -> dict[str, Any]:
+    """Delete the unverified nodes of discounted groups; the whole cluster when no stage was ever verified.
+
+    Status `wait` until they are gone from live state, then `rolled_back`. File systems are never in its path.
+    """
+    run = own.owned(runs, spec.cluster, run_id)
+    cluster = launch.read(reader, spec.cluster)
+    if cluster is not None and not run.proven:
+        if cluster.status != "Deleting":
+            _delete_cluster(run, cluster, writer=writer, ledger=ledger, spec=spec, now=now)
+        return {"status": "wait", "wait_s": spec.waits.poll_s, "reason": "the cluster is being deleted"}
+    if cluster is not None:
+        doomed = _unproven(run, cluster, spec)
+        if doomed:
+            deletable = [n for n in doomed if n.status is not NodeStatus.SHUTTING_DOWN]
+            if deletable:
+                own.update(runs, spec.cluster, run_id, lambda r: replace(r, cancellations=r.cancellations + 1))
+                _delete(deletable, "rolled back", run, cluster, writer=writer, ledger=ledger, spec=spec, now=now)
+            return {"status": "wait", "wait_s": spec.waits.poll_s, "reason": f"{len(doomed)} nodes are going"}
+
+    def write(current: Run) -> Run:
+        kept = tuple(r for r in current.stages if r.verdict == "VERIFIED")
+        return replace(current, stages=kept, sightings=(), capacity=None)
+
+    own.update(runs, spec.cluster, run_id, write)
+    left = f"{len(run.proven)} verified nodes stay" if cluster is not None else "the cluster is gone"
+    outbox.tell(
+        words.run_notice(
+            run,
+            NoticeKind.RUN_PROGRESS,
+            "rolled-back",
+            f"Rolled back: {left}",
+            "Reserved capacity stays billed until its contract ends, used or not: ask the account team. "
+            "File systems were not touched.",
+        )
+    )
+    return {"status": "rolled_back", "reason": left}
+
+
+def _unproven(run: Run, cluster: Cluster, spec: ClusterSpec) -> list[Node]:
+    discounted = {g.name for g in spec.groups if g.discount.kind is not DiscountKind.NONE}
+    proven = set(run.proven)
+    return [n for n in cluster.nodes if n.group in discounted and n.instance_id not in proven]
+
+
+def _delete(
+    nodes: Sequence[Node],
+    why: str,
+    run: Run,
+    cluster: Cluster,
+    *,
+    writer: ClusterWriter,
+    ledger: Ledger,
+    spec: ClusterSpec,
+    now: datetime,
+) -> None:
+    """Delete `nodes`, at most 50 a call, each claimed first. What HyperPod refuses is tried again at the next look."""
+    claimed = [
+        (node, entry)
+        for node in nodes
+        if (entry := _claim_node(node, why, run, cluster, ledger=ledger, spec=spec, now=now)) is not None
+    ]
+    for start in range(0, len(claimed), DELETE_LIMIT):
+        chunk = claimed[start : start + DELETE_LIMIT]
+        instances = [node.instance_id for node, _ in chunk if node.instance_id]
+        logical = [node.logical_id for node, _ in chunk if not node.instance_id and node.logical_id]
+        try:
+            answer = writer.delete_nodes(spec.cluster, instances, logical)
+        except NotFound:
+            answer = BatchAnswer((), {})
+        except AwsFailure as failure:
+            for _, entry in chunk:
+                ledger.put(replace(entry, state=LedgerState.UNKNOWN, updated_at=now, detail=str(failure)[:500]))
+            raise
+        for _, entry in chunk:
+            refused = answer.failed.get(entry.subject)
+            state = LedgerState.FAILED if refused else LedgerState.CALLED
+            detail = f"{refused[0]}: {refused[1]}" if refused else why
+            ledger.put(replace(entry, state=state, updated_at=now, detail=detail[:500]))
+
+
+def _claim_node(
+    node: Node, why: str, run: Run, cluster: Cluster, *, ledger: Ledger, spec: ClusterSpec, now: datetime
+) -> LedgerEntry | None:
+    """A claim for deleting `node`; None when an earlier call for this very node was accepted and is still working."""
+    subject = node.instance_id or node.logical_id
+    if subject is None:
+        return None
+    for attempt in range(1, 10):
+        identity = action_id(cluster.arn, "delete_nodes", subject, attempt)
+        known = ledger.get(identity)
+        if known is None:
+            entry = LedgerEntry(
+                action_id=identity,
+                cluster=spec.cluster,
+                kind="delete_nodes",
+                subject=subject,
+                incident_id=None,
+                state=LedgerState.CLAIMED,
+                claimed_at=now,
+                updated_at=now,
+                group=node.group,
+                logical_id=node.logical_id,
+                detail=f"{why} by run {run.run_id}",
+            )
+            try:
+                return ledger.put(entry)
+            except ConditionFailed:
+                return None
+        if known.state is LedgerState.CLAIMED:
+            return known
+        if known.state is LedgerState.CALLED and now - known.updated_at < timedelta(seconds=spec.waits.poll_s * 10):
+            return None
+    return None
+
+
+def _delete_cluster(
+    run: Run, cluster: Cluster, *, writer: ClusterWriter, ledger: Ledger, spec: ClusterSpec, now: datetime
+) -> None:
+    identity = action_id(cluster.arn, "delete_cluster", spec.cluster)
+    entry = ledger.get(identity) or ledger.put(
+        LedgerEntry(
+            action_id=identity,
+            cluster=spec.cluster,
+            kind="delete_cluster",
+            subject=spec.cluster,
+            incident_id=None,
+            state=LedgerState.CLAIMED,
+            claimed_at=now,
+            updated_at=now,
+            detail=f"rolled back by run {run.run_id}: no stage was ever verified",
+        )
+    )
+    try:
+        writer.delete_cluster(spec.cluster)
+    except NotFound:
+        pass
+    ledger.put(replace(entry, state=LedgerState.CALLED, updated_at=now))
