@@ -16,8 +16,13 @@ from roundhouse.errors import NotFound
 from roundhouse.ports import BilledUsage
 
 SERVICE = "Amazon SageMaker"
-# `USW2-Cluster:ml.p5.48xlarge`, `USE1-ReservedCluster:ml.…`; not `USW2-Cluster:VolumeUsage.gp2`.
-_INSTANCE_USAGE = re.compile(r"Cluster[\w-]*:ml\.")
+# A HyperPod instance bills as `USW2-Cluster:ml.p5.48xlarge`; how its reserved hours are called is not published. So
+# every instance usage is kept that is not known to be another part of SageMaker, as `USW2-Train:ml.p5.48xlarge` is.
+_INSTANCE_USAGE = re.compile(r":ml\.")
+_OTHER_PARTS = re.compile(
+    r"\b(Train|Host|ShadowHost|Notebk|Studio|RStudio|Canvas|Processing|Tsform|AsyncInf|ServerlessInf|Edge):",
+    re.IGNORECASE,
+)
 
 
 def billed(client: Any, region: str, since: datetime, until: datetime) -> Sequence[BilledUsage]:
@@ -60,7 +65,7 @@ def _usage(page: dict[str, Any]) -> list[BilledUsage]:
         for group in period.get("Groups", []):
             usage_type = group["Keys"][0]
             hours = float(group["Metrics"]["UsageQuantity"]["Amount"])
-            if hours > 0 and _INSTANCE_USAGE.search(usage_type):
+            if hours > 0 and _INSTANCE_USAGE.search(usage_type) and not _OTHER_PARTS.search(usage_type):
                 usd = float(group["Metrics"]["UnblendedCost"]["Amount"])
                 found.append(BilledUsage(hour=hour, usage_type=usage_type, hours=hours, usd=usd))
     return found
