@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, wraps
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +19,7 @@ from aws_lambda_powertools import Logger, Metrics
 
 from functions.untraced import Untraced
 from roundhouse.contracts import names as contract
-from roundhouse.errors import MissingSetting
+from roundhouse.errors import MissingSetting, RoundhouseError
 
 if TYPE_CHECKING:
     from roundhouse import ports
@@ -47,6 +47,7 @@ tracer = _tracer()
 metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", contract.METRIC_NAMESPACE))
 
 T = TypeVar("T")
+Handler = Callable[[dict[str, Any], Any], Any]
 _forget: list[Callable[[], None]] = []
 
 
@@ -72,6 +73,22 @@ def require(name: str) -> str:
             f"environment variable {name} is not set; the stack sets it for each function that needs it"
         )
     return value
+
+
+def handler(function: Handler) -> Handler:
+    """A Lambda's entry point with log context, trace and metrics; deliberate errors are logged once, then raised."""
+
+    @wraps(function)
+    def logged(event: dict[str, Any], context: Any) -> Any:
+        try:
+            return function(event, context)
+        except RoundhouseError as error:
+            logger.warning(str(error), error=type(error).__name__)
+            raise
+
+    traced = tracer.capture_lambda_handler(logged)
+    measured = metrics.log_metrics(traced)
+    return logger.inject_lambda_context(measured)
 
 
 # Time ------------------------------------------------------------------------------------------------------------

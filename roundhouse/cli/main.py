@@ -21,7 +21,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Hands-off operation of SageMaker HyperPod (Slurm) clusters.",
-    epilog="Exit codes: 0 done; 1 problems found; 2 wrong usage; 3 refused by a guard; 4 AWS did not do what was asked.",
+    epilog="Exit codes: 0 done; 1 problems; 2 wrong usage; 3 refused by a guard; 4 AWS did not do what was asked.",
 )
 environments = typer.Typer(no_args_is_help=True, help="Environment files: check and show them.")
 app.add_typer(environments, name="env")
@@ -36,10 +36,10 @@ err = Console(stderr=True, highlight=False)
 
 @environments.command("check")
 def env_check(
-    files: Annotated[list[str], typer.Argument(help="Environment names or files; all of them when none.")] = [],
-) -> None:  # noqa: B006
+    files: Annotated[list[str] | None, typer.Argument(help="Environment names or files; all of them when none.")] = None,
+) -> None:
     """Check environment files: every problem at once, each with its path, value, reason and remedy."""
-    raise typer.Exit(env_command.check(files, out))
+    raise typer.Exit(env_command.check(files or [], out))
 
 
 @environments.command("show")

@@ -1,4 +1,4 @@
-"""Preflight: gather everything that can be known before money is spent, and refuse with all problems at once. Ports only."""
+"""Preflight: gather what can be known before money is spent, and refuse with all problems at once. Ports only."""
 
 from __future__ import annotations
 

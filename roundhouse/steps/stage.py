@@ -46,7 +46,7 @@ def watch(
     assert step.stage is not None
     record = run.record(step.group, step.stage) or StageRecord(step.group, step.stage, step.target, now)
     events = reader.events(spec.cluster, after=record.started_at - EVENTS_BEFORE)
-    progress = judge(spec, step.group, step.target, cluster, events, record.started_at, now)
+    progress = judge(spec, step.group, step.target, cluster, events=events, started_at=record.started_at, now=now)
     ready = progress.state is StageState.READY
     running_at = record.running_at or (now if ready else None)
     record = replace(record, target=step.target, running_at=running_at)

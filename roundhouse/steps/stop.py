@@ -7,6 +7,7 @@ without a discount, or storage.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -219,8 +220,6 @@ def _delete_cluster(
             detail=f"rolled back by run {run.run_id}: no stage was ever verified",
         )
     )
-    try:
+    with suppress(NotFound):
         writer.delete_cluster(spec.cluster)
-    except NotFound:
-        pass
     ledger.put(replace(entry, state=LedgerState.CALLED, updated_at=now))

@@ -1,0 +1,23 @@
+"""launch_stage: CreateCluster or BatchAddClusterNodes, as live counts ask for. Keeps ledger and run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from functions import runtime
+from roundhouse.steps import launch
+
+
+@runtime.handler
+def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Event: `{run_id}`. Answer: see `roundhouse.steps.launch.launch`."""
+    return launch.launch(
+        event["run_id"],
+        reader=runtime.reader(),
+        writer=runtime.writer(),
+        runs=runtime.runs(),
+        ledger=runtime.ledger(),
+        outbox=runtime.outbox(),
+        spec=runtime.settings().cluster_spec(),
+        now=runtime.clock().now(),
+    )

@@ -1,0 +1,23 @@
+"""roll_back: delete the unverified nodes, or the whole cluster. Keeps ledger and run; never touches storage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from functions import runtime
+from roundhouse.steps import stop
+
+
+@runtime.handler
+def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Event: `{run_id}`. Answer: see `roundhouse.steps.stop.roll_back`."""
+    return stop.roll_back(
+        event["run_id"],
+        reader=runtime.reader(),
+        writer=runtime.writer(),
+        runs=runtime.runs(),
+        ledger=runtime.ledger(),
+        outbox=runtime.outbox(),
+        spec=runtime.settings().cluster_spec(),
+        now=runtime.clock().now(),
+    )

@@ -1,0 +1,24 @@
+"""stop_ramp: cancel what is pending. Calls BatchDeleteClusterNodes; keeps ledger and run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from functions import runtime
+from roundhouse.steps import stop
+
+
+@runtime.handler
+def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Event: `{run_id, reason}`, the reason as watch_stage gave it. Answer: see `roundhouse.steps.stop.stop_ramp`."""
+    return stop.stop_ramp(
+        event["run_id"],
+        event["reason"],
+        reader=runtime.reader(),
+        writer=runtime.writer(),
+        runs=runtime.runs(),
+        ledger=runtime.ledger(),
+        outbox=runtime.outbox(),
+        spec=runtime.settings().cluster_spec(),
+        now=runtime.clock().now(),
+    )
