@@ -16,6 +16,10 @@ from botocore.loaders import Loader
 from botocore.model import ListShape, MapShape, OperationModel, ServiceModel, Shape, StructureShape
 
 
+OPEN_ENUMS = frozenset({"ReservedCapacityInstanceType"})
+"""Enumerations that are not enforced: scenarios put types into training plans that the model does not list yet."""
+
+
 class Models:
     """The service models under one botocore data directory."""
 
@@ -113,7 +117,7 @@ def _scalar_problems(value: Any, shape: Shape, at: str) -> Iterator[str]:
     if isinstance(value, str):
         yield from _limits(len(value), shape, at, "length")
         allowed = shape.metadata.get("enum")
-        if allowed and value not in allowed:
+        if allowed and value not in allowed and shape.name not in OPEN_ENUMS:
             yield f"{at}: {value!r} is none of {', '.join(allowed)}"
         pattern = _pattern(shape.metadata["pattern"]) if "pattern" in shape.metadata else None
         if pattern and not pattern.match(value):

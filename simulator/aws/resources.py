@@ -41,6 +41,33 @@ def _delete_archive(physical_id: str, properties: dict[str, Any]) -> None:
     eventbridge._delete_archive({"ArchiveName": physical_id})
 
 
+def _set_point_in_time_recovery(table: str, properties: dict[str, Any]) -> None:
+    from ministack.services import dynamodb
+
+    replicas = properties.get("Replicas") or [{}]
+    wanted = properties.get("PointInTimeRecoverySpecification") or replicas[0].get("PointInTimeRecoverySpecification")
+    dynamodb._update_continuous_backups(
+        {"TableName": table, "PointInTimeRecoverySpecification": wanted or {"PointInTimeRecoveryEnabled": False}}
+    )
+
+
+def _with_recovery(handlers: dict[str, Any]) -> dict[str, Any]:
+    """MiniStack's table handlers, that also apply the property which it overlooks."""
+    create, update = handlers["create"], handlers["update"]
+
+    def create_table(logical_id: str, properties: dict[str, Any], stack: str) -> Any:
+        made = create(logical_id, properties, stack)
+        _set_point_in_time_recovery(made[0], properties)
+        return made
+
+    def update_table(physical_id: str, old: dict[str, Any], new: dict[str, Any], *rest: Any) -> Any:
+        changed = update(physical_id, old, new, *rest)
+        _set_point_in_time_recovery(changed[0], new)
+        return changed
+
+    return {**handlers, "create": create_table, "update": update_table}
+
+
 PROVIDED: dict[str, dict[str, Callable[..., Any]]] = {
     "AWS::Events::Archive": {"create": _create_archive, "delete": _delete_archive},
 }
@@ -55,3 +82,5 @@ def install() -> None:
         if kind in provisioners._RESOURCE_HANDLERS:
             raise RuntimeError(f"MiniStack now provides {kind} itself: remove it from simulator/aws/resources.py")
         provisioners._RESOURCE_HANDLERS[kind] = handlers
+    for kind in ("AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable"):
+        provisioners._RESOURCE_HANDLERS[kind] = _with_recovery(provisioners._RESOURCE_HANDLERS[kind])

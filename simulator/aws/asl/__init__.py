@@ -1,1 +1,1 @@
-"""Step Functions executions by moto's ASL interpreter, with the corrections it needs. Needs the simulator's packages."""
+"""Step Functions executions by moto's ASL interpreter, with its corrections. Needs the simulator's packages."""

@@ -28,6 +28,7 @@ def install(settings: Settings) -> None:
     from ministack.services import stepfunctions
     from moto.stepfunctions.parser.asl.parse import asl_parser  # noqa: F401  loads the interpreter first
 
+    logging.getLogger("moto.stepfunctions").setLevel(logging.CRITICAL)  # it logs each failing state several times
     expressions.install(settings.clock)
     timing.install(settings.clock)
     calls.install(settings)
@@ -43,6 +44,7 @@ def install(settings: Settings) -> None:
         worker = _workers.get(data.get("executionArn", ""))
         if reply[0] == 200 and worker is not None and worker.env is not None:
             worker.env.set_stop(stop_date=None, cause=data.get("cause"), error=data.get("error"))
+            _end_tokens(worker.env)
         return reply
 
     def execution_history(data: dict[str, Any]) -> Any:
@@ -114,6 +116,7 @@ def _close(record: dict[str, Any], env: Any) -> None:
     from moto.stepfunctions.parser.asl.eval.program_state import ProgramEnded, ProgramError, ProgramTimedOut
     from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 
+    _end_tokens(env)
     record["events"] = _history(env)
     if record["status"] != "RUNNING":
         return
@@ -142,6 +145,15 @@ def _history(env: Any) -> list[dict[str, Any]]:
     return events
 
 
+def _end_tokens(env: Any) -> None:
+    """No task of an ended execution takes an answer, and none waits for one."""
+    from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackConsumerLeft
+
+    for endpoint in list(env.callback_pool_manager._pool.values()):
+        endpoint.report(CallbackConsumerLeft())
+        endpoint.interrupt_all()
+
+
 def _remember_tokens() -> None:
     from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_callback import (
         StateTaskServiceCallback,
@@ -159,7 +171,10 @@ def _remember_tokens() -> None:
         self: Any, env: Any, timeout_seconds: int, callback_endpoint: Any, heartbeat_endpoint: Any
     ) -> Any:
         try:
-            return wait(self, env, timeout_seconds, callback_endpoint, heartbeat_endpoint)
+            outcome = wait(self, env, timeout_seconds, callback_endpoint, heartbeat_endpoint)
+            if not env.is_running():
+                raise timing.StoppedExecution
+            return outcome
         finally:
             callback_endpoint.report(CallbackConsumerLeft())
 

@@ -5,6 +5,7 @@ that can name only one value gives that value, any other path gives a list.
 """
 
 import functools
+import json
 import math
 import re
 from typing import Any, NoReturn
@@ -101,6 +102,7 @@ def install(clock: VirtualClock) -> None:
     from moto.stepfunctions.parser.asl.component.common.string import string_expression as strings
 
     everywhere(strings.extract_json, extract_json)
+    _read_literals_as_json()
 
     def push_value(env: Any, expression: str, bindings: dict[str, Any]) -> None:
         try:
@@ -125,6 +127,25 @@ def install(clock: VirtualClock) -> None:
 
     strings.StringJSONata._eval_body = evaluate_string
     strings.StringVariableSample._eval_body = evaluate_sample
+
+
+def _read_literals_as_json() -> None:
+    """Names and literals of a definition are JSON strings; moto keeps some of them with their escapes."""
+    from moto.stepfunctions.parser.asl.antlt4utils import antlr4utils
+    from moto.stepfunctions.parser.asl.parse.preprocessor import Preprocessor
+
+    inner = Preprocessor._inner_string_of
+
+    def from_json(parser_rule_context: Any) -> str:
+        text = parser_rule_context.getText()
+        return str(json.loads(text)) if text.startswith('"') else str(text)
+
+    def inner_string(parser_rule_context: Any) -> Any:
+        text = parser_rule_context.getText()
+        return json.loads(text) if text.startswith('"') else inner(parser_rule_context)
+
+    everywhere(antlr4utils.from_string_literal, from_json)
+    Preprocessor._inner_string_of = staticmethod(inner_string)
 
 
 def _fail(env: Any, cause: str) -> NoReturn:

@@ -38,6 +38,13 @@ def install(clock: VirtualClock) -> None:
     def sleep(seconds: float) -> None:
         time.sleep(clock.real_seconds(seconds))
 
+    print_trace = threading.excepthook
+
+    def ignore_stops(args: threading.ExceptHookArgs) -> None:
+        if args.exc_type is not StoppedExecution:
+            print_trace(args)
+
+    threading.excepthook = ignore_stops
     retrier_decl.time = SimpleNamespace(sleep=sleep)
     stamp = SimpleNamespace(isoformat=lambda: aws_time(clock.now()))
     state.datetime = SimpleNamespace(

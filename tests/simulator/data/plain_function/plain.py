@@ -1,0 +1,5 @@
+import os
+
+
+def handle(event, context):
+    return os.getpid()

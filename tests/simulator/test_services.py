@@ -1,0 +1,159 @@
+"""Added services: the newer model decides about requests and answers; IAM decides about callers."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import boto3
+import botocore
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from simulator.aws.iam import passed_roles, sagemaker_resource
+from simulator.aws.models import Models, from_wire, problems, to_wire
+from simulator.aws.services import answer
+from simulator.client import REPOSITORY, EmbeddedAws
+from simulator.service import Caller
+
+from tests.simulator.conftest import Probe
+from tests.simulator.probe_world import CLUSTER_ARN, ProbeSageMaker
+
+CALLER = Caller("111122223333", "us-west-2", None)
+
+
+@pytest.fixture(scope="module")
+def models() -> Models:
+
+    return Models(Path(botocore.__file__).parent / "data")
+
+
+def ask(models: Models, operation: str, params: Any) -> tuple[int, dict[str, Any]]:
+    body = params if isinstance(params, bytes) else json.dumps(params).encode()
+    status, _, reply = answer(ProbeSageMaker({}), models, f"SageMaker.{operation}", body, CALLER)
+    return status, json.loads(reply)
+
+
+@pytest.mark.parametrize(
+    ("operation", "params", "code", "said"),
+    [
+        ("NoSuchOperation", {}, "UnknownOperationException", "NoSuchOperation"),
+        ("DescribeCluster", b"{", "SerializationException", "JSON"),
+        ("DescribeCluster", {}, "ValidationException", "ClusterName: missing"),
+        ("DescribeCluster", {"ClusterName": "probe", "Color": 1}, "ValidationException", "Color: unknown member"),
+        ("DescribeCluster", {"ClusterName": "under_score"}, "ValidationException", "does not match"),
+        ("DescribeCluster", {"ClusterName": 7}, "ValidationException", "int is not string"),
+        ("ListClusters", {"MaxResults": 0}, "ValidationException", "below the minimum"),
+        ("ListClusters", {"SortBy": "COLOR"}, "ValidationException", "none of"),
+        ("DescribeCluster", {"ClusterName": "other"}, "ResourceNotFound", "not found"),
+    ],
+)
+def test_refuses_as_the_service_does(models: Models, operation: str, params: Any, code: str, said: str) -> None:
+    status, reply = ask(models, operation, params)
+    assert (status, reply["__type"]) == (400, code)
+    assert said in reply["message"]
+
+
+def test_an_answer_that_breaks_the_model_is_a_bug_of_the_simulator(models: Models) -> None:
+    status, reply = ask(models, "DescribeCluster", {"ClusterName": "wrong-answer"})
+    assert status == 500
+    assert "simulator bug" in reply["message"]
+    assert "Color: unknown member" in reply["message"]
+
+
+def test_times_are_seconds_on_the_wire(models: Models) -> None:
+    status, reply = ask(models, "DescribeCluster", {"ClusterName": "probe"})
+    assert status == 200
+    assert reply["CreationTime"] == datetime(2026, 11, 30, 12, 0, 0, 123000, tzinfo=UTC).timestamp()
+    shape = models.operation("sagemaker", "ListClusters")
+    assert shape is not None
+    params = from_wire({"CreationTimeAfter": 1_790_000_000.5}, shape.input_shape)
+    assert params == {"CreationTimeAfter": datetime.fromtimestamp(1_790_000_000.5, UTC)}
+    assert list(problems(params, shape.input_shape)) == []
+    assert to_wire(params) == {"CreationTimeAfter": 1_790_000_000.5}
+
+
+def test_the_newer_model_is_used(probe: Probe) -> None:
+    """MoveClusterNodes exists in the product's models only, so the probe's own error shows that it was known."""
+    operation = Models(REPOSITORY / ".venv/lib/python3.11/site-packages/botocore/data").operation(
+        "sagemaker", "BatchReplaceClusterNodes"
+    )
+    assert operation is not None
+    with pytest.raises(ClientError, match="not part of the probe"):
+        probe.aws.client("sagemaker").batch_replace_cluster_nodes(ClusterName="probe", NodeIds=["i-0123456789abcdef0"])
+
+
+PREFIX = "arn:aws:sagemaker:us-west-2:111122223333"
+
+
+@pytest.mark.parametrize(
+    ("operation", "params", "resource"),
+    [
+        ("DescribeCluster", {"ClusterName": "probe"}, CLUSTER_ARN),
+        ("DescribeCluster", {"ClusterName": CLUSTER_ARN}, CLUSTER_ARN),
+        ("DescribeCluster", {"ClusterName": "unknown"}, f"{PREFIX}:cluster/*"),
+        ("CreateCluster", {"ClusterName": "probe"}, f"{PREFIX}:cluster/*"),
+        ("ListClusters", {}, "*"),
+        ("DescribeTrainingPlan", {"TrainingPlanName": "plan"}, f"{PREFIX}:training-plan/plan"),
+        ("ListTags", {"ResourceArn": CLUSTER_ARN}, CLUSTER_ARN),
+    ],
+)
+def test_iam_checks_the_resource_that_the_call_names(operation: str, params: Mapping[str, Any], resource: str) -> None:
+    known = {"probe": CLUSTER_ARN}.get
+    assert sagemaker_resource(operation, params, "us-west-2", "111122223333", known) == resource
+
+
+def test_each_role_of_a_group_is_passed() -> None:
+    groups = [{"ExecutionRole": "b"}, {"ExecutionRole": "a"}, {"ExecutionRole": "b"}, {}]
+    assert passed_roles("CreateCluster", {"InstanceGroups": groups}) == ["a", "b"]
+    assert passed_roles("DescribeCluster", {"InstanceGroups": groups}) == []
+
+
+def as_role(aws: EmbeddedAws, name: str, statements: list[dict[str, Any]]) -> Any:
+    """SageMaker client of a new role with these permissions."""
+    iam = aws.client("iam")
+    trust = {"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": "*"}}]}
+    arn = iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(trust))["Role"]["Arn"]
+    policy = {"Version": "2012-10-17", "Statement": statements}
+    iam.put_role_policy(RoleName=name, PolicyName="own", PolicyDocument=json.dumps(policy))
+    given = aws.client("sts").assume_role(RoleArn=arn, RoleSessionName="test")["Credentials"]
+    return boto3.client(
+        "sagemaker",
+        endpoint_url=aws.endpoint,
+        region_name=aws.region,
+        aws_access_key_id=given["AccessKeyId"],
+        aws_secret_access_key=given["SecretAccessKey"],
+        aws_session_token=given["SessionToken"],
+        config=Config(retries={"total_max_attempts": 1}),
+    )
+
+
+def test_a_permission_on_one_cluster_is_not_one_on_another(probe: Probe) -> None:
+    statement = {"Effect": "Allow", "Action": "sagemaker:DescribeCluster", "Resource": CLUSTER_ARN}
+    client = as_role(probe.aws, "one-cluster", [statement])
+    assert client.describe_cluster(ClusterName="probe")["ClusterName"] == "probe"
+    with pytest.raises(ClientError, match="AccessDenied"):
+        client.describe_cluster(ClusterName="other")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        client.list_clusters()
+    assert ["DescribeCluster", f"arn:aws:sts::{probe.aws.account}:assumed-role/one-cluster/test"] in probe.aws.control(
+        "calls"
+    )["calls"]
+
+
+def test_create_cluster_needs_to_pass_the_role_of_its_instances(probe: Probe) -> None:
+    role = f"arn:aws:iam::{probe.aws.account}:role/instances"
+    create = {"Effect": "Allow", "Action": "sagemaker:CreateCluster", "Resource": f"{PREFIX}:cluster/*"}
+    passing = {"Effect": "Allow", "Action": "iam:PassRole", "Resource": role}
+    group = {
+        "InstanceGroupName": "workers",
+        "InstanceType": "ml.g6.48xlarge",
+        "InstanceCount": 1,
+        "ExecutionRole": role,
+        "LifeCycleConfig": {"SourceS3Uri": "s3://sagemaker-scripts/", "OnCreate": "on_create.sh"},
+    }
+    request: dict[str, Any] = {"ClusterName": "new", "InstanceGroups": [group]}
+    with pytest.raises(ClientError, match=r"iam:PassRole on resource: .*role/instances"):
+        as_role(probe.aws, "cannot-pass", [create]).create_cluster(**request)
+    assert as_role(probe.aws, "can-pass", [create, passing]).create_cluster(**request)["ClusterArn"] == CLUSTER_ARN
