@@ -49,11 +49,14 @@ class SlackStandIn:
         signing_secret: str = SIGNING_SECRET,
         bot_token: str = BOT_TOKEN,
         interactivity_url: str = "",
+        patience_seconds: float = 3.0,
         workspace: Json | None = None,
         port: int = 0,
         python: str = sys.executable,
     ) -> SlackStandIn:
         """Start the server and wait until it listens. `workspace` as in the --workspace file.
+
+        `patience_seconds` is Slack's 3-second rule; only tests of slow receivers shorten it.
 
         `workdir` receives `slack-*.json` and `slack.log`. Raises ControlError with the log when the start fails.
         """
@@ -63,6 +66,7 @@ class SlackStandIn:
         ready.unlink(missing_ok=True)
         command = [python, "-m", "simulator.slack.server", "--port", str(port), "--ready-file", str(ready)]
         command += ["--signing-secret", signing_secret, "--bot-token", bot_token, "--exit-with-parent"]
+        command += ["--patience-seconds", str(patience_seconds)]
         if interactivity_url:
             command += ["--interactivity-url", interactivity_url]
         if workspace is not None:

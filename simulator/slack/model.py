@@ -17,8 +17,8 @@ class Team:
     """The workspace's own name plate."""
 
     id: str = "T0ROUNDHSE"
-    name: str = "Roundhouse Ops"
-    domain: str = "roundhouse-ops"
+    name: str = "Roundhouse"
+    domain: str = "roundhouse"
 
 
 @dataclass(frozen=True)

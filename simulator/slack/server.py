@@ -22,7 +22,7 @@ from simulator.slack.control import Control
 from simulator.slack.errors import SeedError
 from simulator.slack.faults import Faults
 from simulator.slack.model import Seed, read_seed
-from simulator.slack.outgoing.delivery import Sender
+from simulator.slack.outgoing.delivery import PATIENCE_SECONDS, Sender
 from simulator.slack.outgoing.events import Events
 from simulator.slack.outgoing.interactions import Interactions
 from simulator.slack.outgoing.response_url import ResponseUrls
@@ -33,15 +33,14 @@ _BODY_LIMIT = 4 * 1024 * 1024  # bytes; far above any message that Slack takes
 _PARENT_CHECK_SECONDS = 1.0
 
 
-def build(
-    seed: Seed, signing_secret: str, bot_token: str, interactivity_url: str = "", events_url: str = ""
-) -> tuple[web.Application, Control]:
+def build(seed: Seed, options: argparse.Namespace) -> tuple[web.Application, Control]:
     """The application with all its parts; the control's `base_url` is set when the port is known."""
-    workspace, faults, sender = Workspace(seed), Faults(), Sender(signing_secret)
-    web_api = WebApi(workspace, faults, bot_token)
+    workspace, faults = Workspace(seed), Faults()
+    sender = Sender(options.signing_secret, options.patience_seconds)
+    web_api = WebApi(workspace, faults, options.bot_token)
     response_urls = ResponseUrls(workspace, faults)
-    interactions = Interactions(workspace, sender, response_urls, interactivity_url)
-    events = Events(workspace, sender, events_url)
+    interactions = Interactions(workspace, sender, response_urls, options.interactivity_url)
+    events = Events(workspace, sender, options.events_url)
     control = Control(
         workspace=workspace, web_api=web_api, faults=faults, sender=sender, interactions=interactions, events=events
     )
@@ -64,7 +63,7 @@ def build(
 async def serve(options: argparse.Namespace) -> None:
     """Serve until SIGTERM, SIGINT or, if asked, the end of the parent process."""
     seed = read_seed(options.workspace) if options.workspace else Seed()
-    app, control = build(seed, options.signing_secret, options.bot_token, options.interactivity_url, options.events_url)
+    app, control = build(seed, options)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", options.port)
@@ -107,6 +106,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--bot-token", required=True)
     parser.add_argument("--interactivity-url", default="", help="where clicks are sent; can be set later")
     parser.add_argument("--events-url", default="", help="where events are sent; can be set later")
+    parser.add_argument(
+        "--patience-seconds", type=float, default=PATIENCE_SECONDS, help="how long an app may take to answer"
+    )
     parser.add_argument("--workspace", type=Path, help="JSON with team, app, users, channels")
     parser.add_argument("--exit-with-parent", action="store_true", help="end when the starting process ends")
     return parser.parse_args(arguments)

@@ -112,7 +112,13 @@ def _writable_channel(workspace: Workspace, arguments: Arguments) -> Channel:
 
 
 def _content(arguments: Arguments) -> tuple[str, list[Json]]:
-    """Text and checked blocks; one of them must be there."""
+    """Text and checked blocks; one of them must be there.
+
+    Slack knows more kinds of content; what the stand-in cannot show is refused, never dropped in silence.
+    """
+    for kind in ("attachments", "markdown_text"):
+        if arguments.raw(kind):
+            raise ApiError("invalid_arguments", [f"{kind} is not part of the stand-in"])
     blocks = parse_blocks(arguments.raw("blocks")) if arguments.given("blocks") else []
     text = arguments.text("text") or ""
     if not blocks and not text.strip():

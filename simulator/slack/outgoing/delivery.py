@@ -52,8 +52,9 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 class Sender:
     """Signs with the wall clock, sends, records. One per server process."""
 
-    def __init__(self, signing_secret: str) -> None:
+    def __init__(self, signing_secret: str, patience: float = PATIENCE_SECONDS) -> None:
         self.signing_secret = signing_secret
+        self.patience = patience
         self.deliveries: list[Delivery] = []
         self._session: aiohttp.ClientSession | None = None
 
@@ -72,7 +73,7 @@ class Sender:
         retry_reason: str | None = None,
         about: Json | None = None,
     ) -> Delivery:
-        """Send once and wait at most 3 seconds for the status and body."""
+        """Send once and wait for status and body while patience lasts (3 s)."""
         # Real time even when the rest of a simulation runs faster: receivers check the age of the signature.
         timestamp = str(int(time.time()))
         raw = body.encode()
@@ -123,7 +124,7 @@ class Sender:
         # Made on first use: a session belongs to the running loop. No connection is kept open between requests.
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                timeout=aiohttp.ClientTimeout(total=PATIENCE_SECONDS),
+                timeout=aiohttp.ClientTimeout(total=self.patience),
                 connector=aiohttp.TCPConnector(force_close=True, limit=0),
                 auto_decompress=True,
             )

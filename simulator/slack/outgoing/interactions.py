@@ -149,7 +149,7 @@ def mark_of(delivery: Delivery, app_name: str) -> Mark | None:
     if delivery.outcome == "ok":
         return None
     texts = {
-        "http_timeout": f"{app_name} did not answer within 3 seconds (operation_timeout).",
+        "http_timeout": f"{app_name} did not answer in time (operation_timeout).",
         "http_error": f"{app_name} answered with status code {delivery.status}.",
         "connection_failed": f"{app_name} could not be reached.",
         "not_configured": f"{app_name} is not configured to handle interactive responses.",
