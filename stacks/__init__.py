@@ -1,4 +1,4 @@
-"""The infrastructure, one file per stack. Imports aws_cdk, roundhouse.environment and roundhouse.contracts; no AWS calls.
+"""The infrastructure, one file per stack. Imports aws_cdk and what an environment is; makes no AWS call.
 
 Functions are referred to by path, never imported. jsii needs a supported Node: the one beside this Python is taken
 unless JSII_NODE names another.

@@ -67,12 +67,12 @@ class SignalsStack(Stack):
         """The three HyperPod detail-types of this environment's cluster."""
         cluster = [self._deployment.cluster.cluster]
         nested = {"EventDetails": {"ClusterName": cluster}}
-        for id, kind, detail in (
+        for name, kind, detail in (
             ("state-change", contract.STATE_CHANGE, {"ClusterName": cluster}),
             ("node-health", contract.NODE_HEALTH, {"ClusterName": cluster}),
             ("cluster-event", contract.CLUSTER_EVENT, nested),
         ):
-            self._rule(id, self._hyperpod(kind, detail), self._intake())
+            self._rule(name, self._hyperpod(kind, detail), self._intake())
 
     def _own_bus(self) -> None:
         """Our own sources: Slurm snapshots and replays. Kept for 30 days, to be played again."""
@@ -85,11 +85,11 @@ class SignalsStack(Stack):
             event_pattern=events.EventPattern(account=[self._deployment.account]),
             retention=Duration.days(30),
         )
-        for id, pattern in (
+        for name, pattern in (
             ("slurm", events.EventPattern(source=[contract.SLURM_SOURCE], detail_type=[contract.SLURM_NODES])),
             ("replay", events.EventPattern(source=[contract.REPLAY_SOURCE])),
         ):
-            self._rule(id, pattern, self._intake(), self.bus)
+            self._rule(name, pattern, self._intake(), self.bus)
 
     def _health_log(self, factory: FunctionFactory) -> None:
         """On Slurm the node health event may never come: read the health agent's records in the cluster's log.

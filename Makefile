@@ -1,0 +1,65 @@
+# Everything runs in environments that the first target makes; nothing is installed outside this folder.
+#
+#   make demo              build a cluster, break it, repair it, on an embedded AWS
+#   make test              all tests
+#   make check             linters, types, import rules, state machines, templates
+#   make synth ENV=demo    CloudFormation templates of one environment, in cdk.out
+#   make diff ENV=demo     what a deployment would change (asks AWS; BASE=folder compares with templates kept there)
+#   make lint              the quick half of check: ruff, shellcheck, import rules
+#   make lock              pin requirements again after changing a *.in file
+#   make clean             remove what was built, but not the environments
+
+PYTHON ?= python3
+ENV ?= demo
+BIN := .venv/bin
+CDK := PATH="$(CURDIR)/$(BIN):$$PATH" node_modules/.bin/cdk
+# two processes suit two cores; a file's tests stay together, so that what they share is made once
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile
+LINTED := roundhouse functions stacks simulator benchmarks tests scripts app.py
+TYPED := roundhouse functions stacks simulator benchmarks app.py
+SHELL_FILES := $(shell git ls-files '*.sh' .ci/run)
+
+.PHONY: demo test check synth diff lint types machines templates lock clean ready
+
+demo: ready
+	$(BIN)/roundhouse demo $(DEMO)
+
+test: ready
+	$(PYTEST) $(TESTS)
+
+check: lint types machines templates
+
+lint: ready
+	$(BIN)/ruff check $(LINTED)
+	$(BIN)/ruff format --check $(LINTED)
+	$(BIN)/lint-imports --no-logo
+	shellcheck $(SHELL_FILES)
+
+types: ready
+	$(BIN)/mypy $(TYPED)
+
+machines: ready
+	$(BIN)/pytest -q tests/architecture
+
+templates: ready
+	for file in environments/*.toml; do $(MAKE) --no-print-directory synth ENV=$$(basename "$$file" .toml) && $(BIN)/cfn-lint || exit 1; done
+
+synth: ready
+	$(CDK) synth --all --strict --quiet --no-lookups -c environment=$(ENV)
+
+diff: ready
+ifdef BASE
+	for template in "$(BASE)"/*.template.json; do $(CDK) diff -c environment=$(ENV) -e "$$(basename "$$template" .template.json)" --template "$$template" || exit 1; done
+else
+	$(CDK) diff -c environment=$(ENV)
+endif
+
+lock: ready
+	$(BIN)/uv pip compile -q --generate-hashes --universal --python-version 3.13 --no-emit-index-url --custom-compile-command "make lock" requirements-lambda.in -o requirements-lambda.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --no-emit-index-url --custom-compile-command "make lock" requirements.in -o requirements.txt
+
+clean:
+	rm -rf cdk.out build .demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
+
+ready:
+	@$(PYTHON) scripts/bootstrap.py
