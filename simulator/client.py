@@ -64,13 +64,15 @@ class EmbeddedAws:
         world: str = "simulator.world:build",
         lambda_workers: int = 2,
         lambda_path: Sequence[Path] = (),
+        outside: Mapping[str, str] | None = None,
         cache: Path | None = None,
     ) -> Self:
         """Start it and wait until it answers.
 
         `scenario` is a TOML file or its content; `scale` the virtual seconds in a real one; `workdir` takes the log and
         small files (default: a new temporary directory). `lambda_path` directories go before every function's layers:
-        give packages of this platform there when a layer holds another's machine code. `cache` keeps unpacked code and
+        give packages of this platform there when a layer holds another's machine code. `outside` are variables of every
+        function that name what is not AWS (`SLACK_API_URL`). `cache` keeps unpacked code and
         compiled files between runs. Raises EmbeddedAwsError.
         """
         if not PYTHON.exists():
@@ -85,6 +87,8 @@ class EmbeddedAws:
             "--lambda-workers", str(lambda_workers), "--parent", str(os.getpid()),
             "--cache", str(cache or default_cache()),
         ]  # fmt: skip
+        for name, value in (outside or {}).items():
+            command += ["--lambda-env", f"{name}={value}"]
         for directory in lambda_path:
             command += ["--lambda-path", str(directory)]
         if scenario is not None:

@@ -162,6 +162,7 @@ class Pool:
             "AWS_ENDPOINT_URL": settings.endpoint,
             "AWS_EC2_METADATA_DISABLED": "true",
             CLOCK_ENV: settings.clock.env(),
+            **settings.outside,
         }
         if (config.get("LoggingConfig") or {}).get("LogFormat") == "JSON":
             environment["AWS_LAMBDA_LOG_FORMAT"] = "JSON"

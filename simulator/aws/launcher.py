@@ -43,6 +43,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--world", default="simulator.world:build", help="module:function that builds the world")
     parser.add_argument("--lambda-workers", type=int, default=2, help="most processes per function")
     parser.add_argument("--lambda-path", type=Path, action="append", default=[], help="put before the layers")
+    parser.add_argument("--lambda-env", action="append", default=[], metavar="NAME=VALUE", help="set in every function")
     parser.add_argument("--cache", type=Path, help="directory kept between runs for unpacked code")
     parser.add_argument("--parent", type=int, help="process id whose end ends the launcher")
     return parser.parse_args(argv)
@@ -115,6 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         models=models_directory(),
         lambda_workers=options.lambda_workers,
         lambda_path=tuple(options.lambda_path),
+        outside=dict(each.split("=", 1) for each in options.lambda_env),
     )
     set_environment(settings)
     if options.parent:

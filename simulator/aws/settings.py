@@ -1,6 +1,7 @@
 """What one run of the embedded AWS is told at its start. Pure; imports the standard library only."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from simulator.clock import VirtualClock
@@ -24,6 +25,8 @@ class Settings:
     """Most processes per function; further invocations wait in a queue."""
     lambda_path: tuple[Path, ...] = ()
     """Directories put before a function's layers, for layers with machine code of another platform."""
+    outside: Mapping[str, str] = field(default_factory=dict)
+    """Addresses of what is not AWS, as variables of every function (SLACK_API_URL): nothing here calls the real one."""
 
     @property
     def endpoint(self) -> str:
