@@ -210,6 +210,15 @@ class AgentQueue(Protocol):
         """Queue a command for the controller agent."""
 
 
+class QueueLease(Protocol):
+    """The hold on messages received from one queue."""
+
+    def extend(self, receipt_handle: str, seconds: float) -> None:
+        """Let the message come back `seconds` from now, not when its queue would (0 to 12 hours).
+
+        Raises NotFound or InvalidRequest when the message is no longer held."""
+
+
 class Workflows(Protocol):
     def start(self, state_machine: str, name: str, payload: dict[str, object]) -> bool:
         """Start an execution called `name`; False when one of that name exists already."""

@@ -16,10 +16,10 @@ VERSION = 1
 MAX_VALUE = 2000  # characters of a button's value (Block Kit reference)
 CHOICES = ("approve", "deny", "roll_back", "hold", "accept")
 
-METADATA_EVENT = "roundhouse_notice"  # metadata of each message: {"event_type": this, "event_payload": {"notice_id": …}}
+# Metadata of each message of ours: {"event_type": METADATA_EVENT, "event_payload": {"notice_id": …}}
+METADATA_EVENT = "roundhouse_notice"
 
 EVIDENCE = "Evidence"  # fact label: raw text from machines, drawn as it is
-DECIDED_BY = "Decided by"  # fact label: a Slack user id, drawn as that person's name
 
 _BARE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
 
@@ -35,7 +35,7 @@ class ButtonValue:
     def to_text(self) -> str:
         """JSON in ASCII, at most 2000 characters. Raises MalformedEvent for what no button can carry."""
         if self.choice not in CHOICES:
-            raise MalformedEvent(f"choice {self.choice!r} is none of {', '.join(CHOICES)}; add it to contracts/slack.py")
+            raise MalformedEvent(f"choice {self.choice!r} is none of {', '.join(CHOICES)} (contracts/slack.py)")
         text = json.dumps(
             {"v": VERSION, "approval": self.approval_id, "choice": self.choice, "instance": self.instance_id},
             separators=(",", ":"),

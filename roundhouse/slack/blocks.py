@@ -83,6 +83,11 @@ def paragraph(text: str) -> SectionBlock:
     return SectionBlock(text=_mrkdwn(plain(text, limits.SECTION_TEXT)))
 
 
+def safe_paragraph(text: str) -> SectionBlock:
+    """Text that is escaped already, lines kept."""
+    return SectionBlock(text=_mrkdwn(cut(text.strip(), limits.SECTION_TEXT)))
+
+
 def plain_paragraph(text: str) -> SectionBlock:
     """Text in the plainest block there is."""
     return SectionBlock(text=PlainTextObject(text=plain(text, limits.SECTION_TEXT), emoji=True))

@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from roundhouse.errors import SlackRateLimited, SlackRejected, SlackUnavailable
+from roundhouse.errors import SlackFailure, SlackRateLimited, SlackRejected, SlackUnavailable
 
 _RATE_LIMITED = {"ratelimited", "rate_limited"}
 _PASSING = {"internal_error", "fatal_error", "service_unavailable", "request_timeout"}
@@ -36,7 +36,7 @@ def translated(method: str, now: Callable[[], datetime]) -> Iterator[None]:
         raise SlackUnavailable(f"{method}: no answer from Slack ({type(error).__name__}: {error})") from error
 
 
-def _from_answer(method: str, error: SlackApiError, now: datetime) -> SlackRateLimited | SlackUnavailable | SlackRejected:
+def _from_answer(method: str, error: SlackApiError, now: datetime) -> SlackFailure:
     response = error.response
     status, headers, data = response.status_code, response.headers, response.data
     code = data.get("error") if isinstance(data, dict) else None

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from roundhouse.contracts.notices import Notice, NoticeKind
-from roundhouse.contracts.slack import CHOICES, DECIDED_BY, EVIDENCE
+from roundhouse.contracts.slack import CHOICES, EVIDENCE
 from roundhouse.errors import MalformedEvent
 from roundhouse.line.approval import Option
 from roundhouse.slack import blocks, limits
@@ -60,7 +60,9 @@ def draw(notice: Notice) -> Drawing:
         if size(clean(f"{emoji} {notice.title}")) > limits.HEADER_TEXT:
             page.add(blocks.paragraph(notice.title))
     if clean(notice.text).strip():
-        page.add(blocks.paragraph(notice.text))
+        # An edit notifies nobody, so whoever settled a question may be shown by name.
+        names = notice.kind is NoticeKind.APPROVAL_SETTLED
+        page.add(blocks.safe_paragraph(with_names(notice.text)) if names else blocks.paragraph(notice.text))
     _draw_facts(page, notice)
     if page.left_out:
         page.must([blocks.small_print(_left_out(page.left_out))])
@@ -90,7 +92,7 @@ def _draw_facts(page: Page, notice: Notice) -> None:
         if _is_long(label, value):
             page.add(blocks.code(label, value))
         else:
-            safe = [(label, _value(notice, label, value)) for label, value in group]
+            safe = [(label, _value(notice, value)) for label, value in group]
             page.add(blocks.fields(safe), len(safe))
 
 
@@ -114,9 +116,8 @@ def _is_long(label: str, value: str) -> bool:
     return label == EVIDENCE or "\n" in value.strip() or size(escape(value)) > _SHORT_FACT
 
 
-def _value(notice: Notice, label: str, value: str) -> str:
-    # A settled question is an edit, and edits notify nobody: the person may be shown by name.
-    if notice.kind is NoticeKind.APPROVAL_SETTLED and label == DECIDED_BY and _USER.fullmatch(value):
+def _value(notice: Notice, value: str) -> str:
+    if notice.kind is NoticeKind.APPROVAL_SETTLED and _USER.fullmatch(value):
         return f"<@{value}>"
     return one_line(value, limits.FIELD_TEXT)
 
@@ -152,13 +153,13 @@ def _question(notice: Notice) -> tuple[str, str | None, list[Option]]:
     raw = notice.approval or {}
     approval_id, instance_id, rows = raw.get("approval_id"), raw.get("instance_id"), raw.get("options")
     if not isinstance(approval_id, str) or not approval_id or not isinstance(rows, list | tuple):
-        raise MalformedEvent(f"notice {notice.notice_id}: `approval` lacks approval_id or options: {raw!r:.300}")
+        raise MalformedEvent(f"notice {notice.notice_id}: `approval` lacks approval_id or options: {str(raw)[:300]}")
     if instance_id is not None and not isinstance(instance_id, str):
         raise MalformedEvent(f"notice {notice.notice_id}: instance_id is {instance_id!r}, neither text nor null")
     options: dict[str, Option] = {}
     for row in rows:
         if not isinstance(row, list | tuple) or len(row) != 4 or not all(isinstance(part, str) for part in row):
-            raise MalformedEvent(f"notice {notice.notice_id}: option {row!r:.200} is not [choice, label, style, confirm]")
+            raise MalformedEvent(f"notice {notice.notice_id}: not [choice, label, style, confirm]: {str(row)[:200]}")
         if row[0] not in CHOICES:
             raise MalformedEvent(f"notice {notice.notice_id}: choice {row[0]!r} is none of {', '.join(CHOICES)}")
         options.setdefault(row[0], Option(*row))
