@@ -65,19 +65,7 @@ def _cross_checks(s: Scenario) -> list[str]:
     problems = []
     if not re.fullmatch(r"\d{12}", s.account):
         problems.append(f"account: {s.account!r} is not 12 digits")
-    az_ids = {n.az_id for n in s.subnet}
-    prices = {p.instance_type for p in s.price}
-    pools: list[tuple[str, list[Any]]] = [
-        ("on_demand", s.on_demand),
-        ("training_plan", s.training_plan),
-        ("account_reservation", s.account_reservation),
-    ]
-    for key, entries in pools:
-        for i, pool in enumerate(entries):
-            if pool.az_id not in az_ids:
-                problems.append(f"{key}[{i}].az_id: no subnet is in {pool.az_id!r} (there are {sorted(az_ids)})")
-            if pool.instance_type not in prices:
-                problems.append(f"{key}[{i}].instance_type: no [[price]] for {pool.instance_type!r}")
+    problems += _pool_checks(s)
     for i, plan in enumerate(s.training_plan):
         if not plan.window:
             problems.append(f"training_plan[{i}].window: at least one block of start and end is needed")
@@ -92,6 +80,24 @@ def _cross_checks(s: Scenario) -> list[str]:
         problems.append("quirks.vanish: one of 'plain', 'all', 'none'")
     for i, fault in enumerate(s.fault):
         problems += _fault_checks(fault, f"fault[{i}]")
+    return problems
+
+
+def _pool_checks(s: Scenario) -> list[str]:
+    problems = []
+    az_ids = {n.az_id for n in s.subnet}
+    prices = {p.instance_type for p in s.price}
+    pools: list[tuple[str, list[Any]]] = [
+        ("on_demand", s.on_demand),
+        ("training_plan", s.training_plan),
+        ("account_reservation", s.account_reservation),
+    ]
+    for key, entries in pools:
+        for i, pool in enumerate(entries):
+            if pool.az_id not in az_ids:
+                problems.append(f"{key}[{i}].az_id: no subnet is in {pool.az_id!r} (there are {sorted(az_ids)})")
+            if pool.instance_type not in prices:
+                problems.append(f"{key}[{i}].instance_type: no [[price]] for {pool.instance_type!r}")
     return problems
 
 

@@ -15,7 +15,6 @@ from typing import Any
 from botocore.loaders import Loader
 from botocore.model import ListShape, MapShape, OperationModel, ServiceModel, Shape, StructureShape
 
-
 OPEN_ENUMS = frozenset({"ReservedCapacityInstanceType"})
 """Enumerations that are not enforced: scenarios put types into training plans that the model does not list yet."""
 
@@ -51,44 +50,55 @@ def _pattern(text: str) -> re.Pattern[str] | None:
 
 def problems(value: Any, shape: Shape | None, where: str = "") -> Iterator[str]:
     """Every way in which `value` (Python types) breaks `shape`: unknown or missing members, types, limits, enums."""
+    at = where or (shape.name if shape else "body")
     if shape is None:
         if value:
-            yield f"{where or 'body'}: the operation has no such shape"
-        return
-    at = where or shape.name
-    if isinstance(shape, StructureShape):
-        if not isinstance(value, dict):
-            yield f"{at}: {type(value).__name__} is not a structure"
-            return
-        for name in value.keys() - shape.members.keys():
-            yield f"{at}.{name}: unknown member"
-        for name in shape.required_members:
-            if value.get(name) is None:
-                yield f"{at}.{name}: missing required member"
-        for name in value.keys() & shape.members.keys():
-            if value[name] is None:
-                yield f"{at}.{name}: null; leave the member out"
-            else:
-                yield from problems(value[name], shape.members[name], f"{at}.{name}")
-        if shape.is_tagged_union and len(value) != 1:
-            yield f"{at}: a union takes exactly one member, got {sorted(value)}"
+            yield f"{at}: the operation has no such shape"
+    elif isinstance(shape, StructureShape):
+        yield from _structure_problems(value, shape, at)
     elif isinstance(shape, ListShape):
-        if not isinstance(value, list | tuple):
-            yield f"{at}: {type(value).__name__} is not a list"
-            return
-        yield from _limits(len(value), shape, at, "length")
-        for index, item in enumerate(value):
-            yield from problems(item, shape.member, f"{at}[{index}]")
+        yield from _list_problems(value, shape, at)
     elif isinstance(shape, MapShape):
-        if not isinstance(value, dict):
-            yield f"{at}: {type(value).__name__} is not a map"
-            return
-        yield from _limits(len(value), shape, at, "length")
-        for key, item in value.items():
-            yield from problems(key, shape.key, f"{at} key {key!r}")
-            yield from problems(item, shape.value, f"{at}[{key!r}]")
+        yield from _map_problems(value, shape, at)
     else:
         yield from _scalar_problems(value, shape, at)
+
+
+def _structure_problems(value: Any, shape: StructureShape, at: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{at}: {type(value).__name__} is not a structure"
+        return
+    for name in value.keys() - shape.members.keys():
+        yield f"{at}.{name}: unknown member"
+    for name in shape.required_members:
+        if value.get(name) is None:
+            yield f"{at}.{name}: missing required member"
+    for name in value.keys() & shape.members.keys():
+        if value[name] is None:
+            yield f"{at}.{name}: null; leave the member out"
+        else:
+            yield from problems(value[name], shape.members[name], f"{at}.{name}")
+    if shape.is_tagged_union and len(value) != 1:
+        yield f"{at}: a union takes exactly one member, got {sorted(value)}"
+
+
+def _list_problems(value: Any, shape: ListShape, at: str) -> Iterator[str]:
+    if not isinstance(value, list | tuple):
+        yield f"{at}: {type(value).__name__} is not a list"
+        return
+    yield from _limits(len(value), shape, at, "length")
+    for index, item in enumerate(value):
+        yield from problems(item, shape.member, f"{at}[{index}]")
+
+
+def _map_problems(value: Any, shape: MapShape, at: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{at}: {type(value).__name__} is not a map"
+        return
+    yield from _limits(len(value), shape, at, "length")
+    for key, item in value.items():
+        yield from problems(key, shape.key, f"{at} key {key!r}")
+        yield from problems(item, shape.value, f"{at}[{key!r}]")
 
 
 _SCALARS: dict[str, tuple[type, ...]] = {

@@ -29,16 +29,12 @@ class Batches:
         core, cluster = self.core, self.core.find(p["ClusterName"], caller)
         if not cluster.continuous:
             raise bad_request("BatchAddClusterNodes needs a cluster with NodeProvisioningMode Continuous.")
-        specs = p["NodesToAdd"]
+        specs, token = p["NodesToAdd"], p.get("ClientToken")
         if sum(s["IncrementTargetCountBy"] for s in specs) > 50:
             raise bad_request("At most 50 nodes can be added in a single request.")
-        token, life = p.get("ClientToken"), timedelta(seconds=core.scenario.timing.client_token)
-        if token in cluster.tokens:
-            made, request, answer = cluster.tokens[token]
-            if core.now < made + life:
-                if request != specs:
-                    raise bad_request(f"ClientToken {token} was used with other parameters.")
-                return self._replay(cluster, answer)
+        replay = self._replay(cluster, token, specs)
+        if replay:
+            return replay
         if cluster.status not in ("InService", "Creating"):
             raise bad_request(f"Cluster {cluster.name} is in status {cluster.status}; nodes cannot be added.")
         accepted: list[tuple[Group, Params]] = []
@@ -128,7 +124,15 @@ class Batches:
         logical = dict.fromkeys(p.get("NodeLogicalIds", []))
         return ids + [(i, cluster.nodes.get(i), "NodeLogicalIds", "NodeLogicalId") for i in logical]
 
-    def _replay(self, cluster: Cluster, answer: Params) -> Params:
+    def _replay(self, cluster: Cluster, token: str | None, specs: list[Params]) -> Params | None:
+        """The earlier answer to a token that still lives, with the nodes' latest status."""
+        if token not in cluster.tokens:
+            return None
+        made, request, answer = cluster.tokens[token]
+        if self.core.now >= made + timedelta(seconds=self.core.scenario.timing.client_token):
+            return None
+        if request != specs:
+            raise bad_request(f"ClientToken {token} was used with other parameters.")
         again = []
         for entry in answer["Successful"]:
             node = cluster.nodes.get(entry["NodeLogicalId"])

@@ -26,15 +26,17 @@ class Faults:
     """Every armed fault. Asking for one uses it up where it is limited."""
 
     def __init__(self, start: datetime, faults: list[Fault]) -> None:
-        self.start = start
         self.armed: list[Armed] = []
         for fault in faults:
             self.add(fault, start)
 
     def add(self, fault: Fault, now: datetime) -> None:
-        """Arm a fault; without `at` it begins now, or when its group's target count passes `group_target_above`."""
-        start = fault.at.at(self.start) if fault.at else now
-        end = fault.until.at(self.start) if fault.until else None
+        """Arm a fault; without `at` it begins now, or when its group's target count passes `group_target_above`.
+
+        Relative moments count from `now`: the start of the world for the scenario's faults.
+        """
+        start = fault.at.at(now) if fault.at else now
+        end = fault.until.at(now) if fault.until else None
         if end is None and fault.duration is not None and fault.group_target_above is None:
             end = start + timedelta(seconds=fault.duration)
         left = fault.calls if fault.kind in ("throttle", "lost_answer", "node_error", "quota") else fault.attempts

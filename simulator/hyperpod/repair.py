@@ -92,9 +92,10 @@ class Repair:
             "repair_action": action,
             "since": self.core.now.isoformat(),
             "fixed_by": fixed_by or ("reboot" if "Reboot" in fault else "replace"),
-            "told": quirks.node_health_events if health_event is None else health_event,
+            "told": False,
         }
         node.health = "Unhealthy"
+        tell_event = quirks.node_health_events if health_event is None else health_event
         tell_log = quirks.hma_log_records if log_record is None else log_record
         broken = node.instance_id
 
@@ -103,7 +104,8 @@ class Repair:
                 return
             if tell_log:
                 self._agent_record(cluster, node, record)
-            if node.fault["told"] and broken:
+            if tell_event and broken:
+                node.fault["told"] = True
                 self.core.events.node_health(cluster, broken, self._summary(fault, action))
             if action in ("Reboot", "Replace") and automatic:
                 self.core.timeline.after(self.core.scenario.timing.auto_repair_delay, own_repair)
@@ -170,6 +172,8 @@ class Repair:
         self._event(cluster, node, f"Instance {node.instance_id} reboot completed in Cluster {cluster.name}")
         if node.fault and node.fault["fixed_by"] == "reboot":
             self.heal(cluster, node)
+        if cluster.groups[node.group].node_type == "Controller":
+            self.scaling.launch_waiting(cluster)
         self.scaling.settle(cluster)
 
     def _terminated(self, cluster: Cluster, node: Node, remaining: float) -> None:

@@ -6,7 +6,7 @@ Imports this package's core and state. The first rule that is broken is answered
 from typing import Any
 
 from simulator.hyperpod.core import bad_request
-from simulator.hyperpod.state import Cluster
+from simulator.hyperpod.state import Cluster, Group
 
 
 def node_type(spec: dict[str, Any]) -> str:
@@ -57,31 +57,13 @@ def check_update(cluster: Cluster, request: dict[str, Any]) -> None:
         raise bad_request("NodeProvisioningMode of an existing cluster cannot be changed.")
     _check_groups(cluster.name, specs, cluster.continuous, has_vpc="VpcConfig" in cluster.request)
     for spec in specs:
-        name = spec["InstanceGroupName"]
-        if name in doomed:
-            raise bad_request(f"Instance group {name} cannot be both updated and deleted.")
-        group = cluster.groups.get(name)
+        if spec["InstanceGroupName"] in doomed:
+            raise bad_request(f"Instance group {spec['InstanceGroupName']} cannot be both updated and deleted.")
+        group = cluster.groups.get(spec["InstanceGroupName"])
         if group is None:
-            if spec["InstanceCount"] < 1:
-                raise bad_request(f"InstanceCount of the new instance group {name} must be at least 1.")
-            if node_type(spec) == "Controller":
-                raise bad_request(
-                    "2 Controller Groups found: SlurmConfig for InstanceGroups may only have one Controller Group."
-                )
-            continue
-        for key in (
-            "InstanceType",
-            "InstanceRequirements",
-            "ExecutionRole",
-            "OverrideVpcConfig",
-            "SlurmConfig",
-        ):
-            if spec.get(key) != group.spec.get(key):
-                raise bad_request(f"{key} of instance group {name} cannot be changed.")
-        if spec.get("ThreadsPerCore", 1) != group.spec.get("ThreadsPerCore", 1):
-            raise bad_request(f"ThreadsPerCore of instance group {name} cannot be changed.")
-        if group.node_type == "Controller" and spec["InstanceCount"] < 1:
-            raise bad_request(f"Cluster {cluster.name} has no InstanceGroup with Controller node type.")
+            _check_new_group(spec)
+        else:
+            _check_changed_group(cluster, group, spec)
     for name in doomed:
         if name not in cluster.groups:
             raise bad_request(f"Instance group {name} does not exist in cluster {cluster.name}.")
@@ -90,6 +72,25 @@ def check_update(cluster: Cluster, request: dict[str, Any]) -> None:
     new = {s["InstanceGroupName"] for s in specs}
     if doomed and not (set(cluster.groups) - set(doomed)) | new:
         raise bad_request("At least one instance group must remain in the cluster.")
+
+
+def _check_new_group(spec: dict[str, Any]) -> None:
+    if spec["InstanceCount"] < 1:
+        raise bad_request(f"InstanceCount of the new instance group {spec['InstanceGroupName']} must be at least 1.")
+    if node_type(spec) == "Controller":
+        raise bad_request(
+            "2 Controller Groups found: SlurmConfig for InstanceGroups may only have one Controller Group."
+        )
+
+
+def _check_changed_group(cluster: Cluster, group: Group, spec: dict[str, Any]) -> None:
+    for key in ("InstanceType", "InstanceRequirements", "ExecutionRole", "OverrideVpcConfig", "SlurmConfig"):
+        if spec.get(key) != group.spec.get(key):
+            raise bad_request(f"{key} of instance group {group.name} cannot be changed.")
+    if spec.get("ThreadsPerCore", 1) != group.spec.get("ThreadsPerCore", 1):
+        raise bad_request(f"ThreadsPerCore of instance group {group.name} cannot be changed.")
+    if group.node_type == "Controller" and spec["InstanceCount"] < 1:
+        raise bad_request(f"Cluster {cluster.name} has no InstanceGroup with Controller node type.")
 
 
 def _check_groups(cluster: str, specs: list[dict[str, Any]], continuous: bool, *, has_vpc: bool) -> None:

@@ -212,12 +212,11 @@ class Scaling:
         """The harmless warning with the misleading failure message that every scaling brings."""
         if not self.core.scenario.quirks.spurious_warn:
             return
-        total = len([n for n in cluster.nodes.values() if n.busy != "delete"])
+        total = sum(1 for n in cluster.nodes.values() if n.busy != "delete")
         ready = sum(1 for n in cluster.nodes.values() if n.status == "Running")
-        lost = max(1, min(1, total - ready))
         self.core.events.cluster_event(
             cluster,
-            f"{lost} node(s) lost orchestration-ready status. Current: {ready}/{total} orchestration-ready across "
+            f"1 node(s) lost orchestration-ready status. Current: {ready}/{total} orchestration-ready across "
             f"{len(cluster.groups)} instance group(s).",
             level="Warn",
             metadata={"Cluster": {"FailureMessage": "One or more instances failed to join the cluster."}},

@@ -131,7 +131,7 @@ class Cluster:
     operations: list[Operation] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     tags: dict[str, str] = field(default_factory=dict)
-    tokens: dict[str, tuple[datetime, Any, dict[str, Any]]] = field(default_factory=dict)
+    tokens: dict[str | None, tuple[datetime, Any, dict[str, Any]]] = field(default_factory=dict)
     """BatchAdd client tokens: when, with what request, and what was answered."""
     latch_open: bool = False
     """A node of the CreateCluster call has started out of a reservation: the discount is live."""
