@@ -111,7 +111,8 @@ class EmbeddedAws:
         """boto3 client of `service` ('sfn', 'dynamodb', 'stepfunctions'); may do everything. One for each service."""
         name = {"sfn": "stepfunctions"}.get(service, service)
         if name not in self._clients:
-            self._clients[name] = self.session().client(
+            session: Any = self.session()
+            self._clients[name] = session.client(
                 name,
                 endpoint_url=self.endpoint,
                 config=Config(retries={"total_max_attempts": 3, "mode": "standard"}, max_pool_connections=32),

@@ -117,11 +117,12 @@ def _wait(cloudformation: Any, name: str) -> dict[str, str]:
 def _reasons(cloudformation: Any, name: str) -> str:
     events = cloudformation.describe_stack_events(StackName=name)["StackEvents"]
     failed = [each for each in events if each["ResourceStatus"].endswith("_FAILED")]
-    lines = [
-        f"{each['LogicalResourceId']} ({each.get('ResourceType', '?')}): {each.get('ResourceStatusReason', 'no reason')}"
-        for each in reversed(failed)
-    ]
+    lines = [f"{_name(each)}: {each.get('ResourceStatusReason', 'no reason')}" for each in reversed(failed)]
     return "; ".join(lines) or "no resource gave a reason"
+
+
+def _name(event: dict[str, Any]) -> str:
+    return f"{event['LogicalResourceId']} ({event.get('ResourceType', '?')})"
 
 
 def _in_order(stacks: dict[str, Any], artifacts: dict[str, Any]) -> Iterator[str]:
@@ -176,9 +177,7 @@ def zip_directory(directory: Path) -> bytes:
 
 def _ensure_bucket(aws: EmbeddedAws, bucket: str) -> None:
     try:
-        aws.client("s3").create_bucket(
-            Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": aws.region}
-        )
+        aws.client("s3").create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": aws.region})
     except ClientError as error:
         if error.response["Error"]["Code"] not in ("BucketAlreadyOwnedByYou", "BucketAlreadyExists"):
             raise

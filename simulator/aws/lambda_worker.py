@@ -4,6 +4,7 @@ Starts and ends processes that it started itself, and nothing else; imports the 
 """
 
 import collections
+import contextlib
 import json
 import os
 import signal
@@ -78,10 +79,8 @@ class Worker:
     def kill(self) -> None:
         """End the whole process group and close the Runtime API. May be called twice."""
         if self.alive():
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             self._process.wait()
         self._api.close()
 

@@ -148,9 +148,7 @@ async def serve(aws: Any, listener: socket.socket, ready_file: Path | None) -> N
     config.graceful_timeout = 0.5
     config.shutdown_timeout = 1.0
     config.errorlog = None
-    server = asyncio.create_task(
-        hypercorn_serve(aws.application, config, shutdown_trigger=aws.stop.wait)  # type: ignore[arg-type]
-    )
+    server = asyncio.create_task(hypercorn_serve(aws.application, config, shutdown_trigger=aws.stop.wait))
     await asyncio.wait({server}, timeout=0.05)
     if ready_file and not server.done():
         partial = ready_file.with_suffix(".partial")

@@ -3,6 +3,7 @@
 Touches a loopback socket only; imports the standard library.
 """
 
+import contextlib
 import json
 import queue
 import re
@@ -77,10 +78,8 @@ class RuntimeApi:
 
     def close(self) -> None:
         """Stop listening and let a waiting worker go."""
-        try:
+        with contextlib.suppress(queue.Full):
             self._next.put_nowait(None)
-        except queue.Full:
-            pass
         threading.Thread(target=self._server.shutdown, daemon=True).start()
         self._server.server_close()
 
@@ -90,7 +89,7 @@ def _handler(api: RuntimeApi) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
         wbufsize = -1  # headers and body leave in one packet
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the base class names it
             return
 
         def do_GET(self) -> None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from simulator import client
 from simulator.client import EmbeddedAws
 from simulator.deploy import Deployment, deploy
-
 from tests.simulator import probe_template
 
 SCALE = 60.0

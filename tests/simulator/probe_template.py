@@ -10,6 +10,12 @@ ASSETS = "cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"
 
 Resource = dict[str, Any]
 
+SHOWN = (
+    *("Inbox", "Fifo", "DeadLetters", "FifoDeadLetters", "RuleDeadLetters", "FromTopic", "Machine", "Api", "Task"),
+    *("Bus", "Archive", "Parameter", "Secret", "Key", "Topic", "Alarm", "Dashboard", "LogGroup"),
+)
+"""Resources of the application whose Ref is an output."""
+
 
 def ref(name: str) -> Resource:
     return {"Ref": name}
@@ -255,13 +261,7 @@ def application_template() -> Resource:
         ),
         "Dashboard": resource("AWS::CloudWatch::Dashboard", DashboardBody='{"widgets":[]}'),
     }
-    shown = {
-        name: ref(name)
-        for name in (
-            "Inbox Fifo DeadLetters FifoDeadLetters RuleDeadLetters FromTopic Machine Api Task Bus Archive Parameter "
-            "Secret Key Topic Alarm Dashboard LogGroup HealthRule Scheduled"
-        ).split()
-    }
+    shown = {name: ref(name) for name in SHOWN}
     shown["ApiEndpoint"] = att("Api", "ApiEndpoint")
     return {"Resources": resources, "Outputs": {name: {"Value": value} for name, value in shown.items()}}
 

@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from simulator.clock import VirtualClock
 
 

@@ -4,8 +4,8 @@ import copy
 import json
 
 import pytest
-from simulator.deploy import DeployError, Deployment, deploy_template
 
+from simulator.deploy import DeployError, Deployment, deploy_template
 from tests.simulator import probe_template
 from tests.simulator.conftest import Probe
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from simulator.client import PYTHON, REPOSITORY, EmbeddedAws, EmbeddedAwsError
 
+from simulator.client import PYTHON, REPOSITORY, EmbeddedAws, EmbeddedAwsError
 from tests.simulator import probe_template
 from tests.simulator.conftest import WORLD, needs_simulator
 from tests.simulator.waiting import eventually
@@ -20,7 +20,7 @@ def running(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    return not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def test_the_world_is_ticked_and_controlled(probe_aws: EmbeddedAws) -> None:

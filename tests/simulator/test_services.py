@@ -11,12 +11,12 @@ import botocore
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
+
 from simulator.aws.iam import passed_roles, sagemaker_resource
 from simulator.aws.models import Models, from_wire, problems, to_wire
 from simulator.aws.services import answer
 from simulator.client import REPOSITORY, EmbeddedAws
 from simulator.service import Caller
-
 from tests.simulator.conftest import Probe
 from tests.simulator.probe_world import CLUSTER_ARN, ProbeSageMaker
 

@@ -137,7 +137,8 @@ def post(probe: Probe, body: bytes, content_type: str, stack: str = "probe") -> 
         headers={"Content-Type": content_type, "X-Probe": "kept"},
     )
     with urllib.request.urlopen(request, timeout=20) as response:
-        return json.load(response)
+        answer: dict[str, Any] = json.load(response)
+        return answer
 
 
 @pytest.mark.parametrize(

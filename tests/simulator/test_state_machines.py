@@ -124,7 +124,7 @@ def test_a_stopped_execution_is_aborted_and_its_token_is_dead(probe: Probe) -> N
     assert (described["status"], described["error"], described["cause"]) == ("ABORTED", "Operator", "stop it")
 
     def last() -> bool:
-        return states.get_execution_history(executionArn=arn)["events"][-1]["type"] == "ExecutionAborted"
+        return bool(states.get_execution_history(executionArn=arn)["events"][-1]["type"] == "ExecutionAborted")
 
     eventually(last, what="the history's end")
 

@@ -34,7 +34,7 @@ def messages(aws: Any, queue: str) -> list[dict[str, Any]]:
     answer = aws.client("sqs").receive_message(
         QueueUrl=queue, MaxNumberOfMessages=10, MessageAttributeNames=["All"], VisibilityTimeout=30
     )
-    return answer.get("Messages", [])
+    return list(answer.get("Messages", []))
 
 
 def run(aws: Any, machine: str, given: dict[str, Any], seconds: float = 20.0) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Clients:
         self._settings = settings
         self._lock = threading.Lock()
         self._clients: dict[tuple[str, str], Any] = {}
-        self._session = boto3.Session(region_name=settings.region)
+        self._session: Any = boto3.Session(region_name=settings.region)
         self._session._session.get_component("data_loader").search_paths.insert(0, str(settings.models))
 
     def get(self, service: str, role_arn: str) -> Any:

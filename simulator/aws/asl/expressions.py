@@ -79,7 +79,7 @@ def _plain(value: Any) -> Any:
 
 @functools.lru_cache(maxsize=512)
 def _parsed(path: str) -> Any:
-    from jsonpath_ng.ext import parse
+    from jsonpath_ng.ext.parser import parse
 
     return parse(path)
 
