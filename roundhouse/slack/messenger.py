@@ -17,7 +17,7 @@ from slack_sdk.webhook import WebhookClient
 
 from roundhouse.contracts.notices import Notice
 from roundhouse.contracts.slack import METADATA_EVENT
-from roundhouse.errors import SlackRejected
+from roundhouse.errors import SlackRejected, SlackUnavailable
 from roundhouse.slack.failures import translated
 from roundhouse.slack.render import Drawing, draw, draw_plainly, with_names
 
@@ -66,7 +66,10 @@ class SlackMessenger:
                     unfurl_links=False,
                     unfurl_media=False,
                 )
-                return str(answer["ts"])
+            ts = answer.get("ts")
+            if not isinstance(ts, str):
+                raise SlackUnavailable(f"chat.postMessage: posted, but the answer has no ts: {str(answer.data)[:200]}")
+            return ts
 
         return _drawn_to_please(notice, send)
 
@@ -124,7 +127,7 @@ class SlackMessenger:
                     answer = self._client.conversations_history(
                         channel=channel, limit=_PAGE, cursor=cursor, include_all_metadata=True
                     )
-                messages = answer["messages"]
+                messages = answer.get("messages") or []
                 cursor = (answer.get("response_metadata") or {}).get("next_cursor")
             yield from messages
             if not cursor:

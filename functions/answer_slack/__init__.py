@@ -1,0 +1,1 @@
+"""Lambda: Slack's clicks."""

@@ -1,0 +1,1 @@
+"""Lambda: the outbox, posted to Slack."""

@@ -1,0 +1,1 @@
+"""Lambda: decided approvals, passed on to their state machines."""
