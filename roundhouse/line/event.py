@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+LOST_READY = "lost_ready"  # code of HyperPod's warning that nodes are not ready: noise while a group is scaled
+
 
 class Source(StrEnum):
     """Where a signal came from. `trusted` ones cannot be forged by a user of a node."""

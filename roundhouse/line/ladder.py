@@ -137,14 +137,17 @@ def next_rung(
         if rung is Rung.HUMAN:
             break
         if rung.height <= climbed:
-            passed.append(f"{rung.in_words} was tried and did not help")
+            tried = _tried(attempts, rung) > 0
+            passed.append(
+                f"{rung.in_words} {'was tried and did not help' if tried else 'is gentler than what was tried'}"
+            )
             continue
         if rung not in available:
             passed.append(f"{rung.in_words} needs a controller agent that can do it")
             continue
         budget = policy.budget(rung)
         if history.used(rung.value, now - DAY) >= budget.per_day:
-            why = f"the day's budget of {budget.per_day} x {rung.in_words} is used up, and nothing harder is done for that"
+            why = f"the day's budget of {budget.per_day} x {rung.in_words} is used up; nothing harder is done instead"
             return Choice(Rung.HUMAN, _because(passed, why), guard="budget")
         left = _cooldown(history, rung, instance_id, logical_id, incident_id, budget.cooldown_s, now)
         if left and not rung.destructive:

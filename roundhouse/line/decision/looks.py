@@ -1,0 +1,201 @@
+"""Looks: the rules that settle an incident, or make it wait, before any action is thought of. Pure.
+
+Each takes the view and returns a decision, or None to let the next one look.
+"""
+
+from __future__ import annotations
+
+from roundhouse.line.decision.facts import View
+from roundhouse.line.decision.verdict import Decision, Guard, Verdict
+from roundhouse.line.event import LOST_READY, CauseClass, Health
+from roundhouse.line.incident import Outcome
+from roundhouse.line.ladder import Rung
+from roundhouse.line.state import NodeStatus
+from roundhouse.line.theirs import Phase, repair_phase
+
+COMING = frozenset(
+    {NodeStatus.PENDING, NodeStatus.DEEP_HEALTH_CHECK, NodeStatus.SHUTTING_DOWN, NodeStatus.SYSTEM_UPDATING}
+)
+PROVISIONING_GIVE_UP_S = 5400  # a launch that still fails after 90 min does not heal by trying again
+
+CONTROLLER_ADVICE = (
+    "A controller can be neither deleted nor replaced by HyperPod's node calls.",
+    "Check that it is really gone: describe-cluster-node, and sinfo from a login node.",
+    "Reboot it with batch-reboot-cluster-nodes if it still runs: its disks are kept.",
+    "If that fails, open a Support case (production down) with the cluster's ARN and the instance id.",
+    "Running jobs go on meanwhile, but nothing new starts: tell the users.",
+)
+CAPACITY_ADVICE = (
+    "Do not replace running nodes of this group: none would come back.",
+    "Compare the AZ id of the group's subnet with that of its training plan or reservation: they must be equal.",
+    "Check the plan: status Active, window not over, AvailableInstanceCount above 0, its ARN in the group.",
+    "If all of that is right, ask the AWS account team; HyperPod goes on trying by itself.",
+)
+
+
+def close(outcome: Outcome, reason: str, guard: Guard | None = None) -> Decision:
+    return Decision(Verdict.CLOSE, reason, outcome=outcome, guard=guard)
+
+
+def human(guard: Guard, reason: str, advice: tuple[str, ...] = ()) -> Decision:
+    return Decision(Verdict.HUMAN, reason, Rung.HUMAN, guard=guard, outcome=Outcome.ESCALATED, advice=advice)
+
+
+def wait(view: View, guard: Guard, reason: str, seconds: int | None = None) -> Decision:
+    poll = view.facts.policy.poll_s
+    return Decision(Verdict.WAIT, reason, guard=guard, wait_s=max(1, poll if seconds is None else min(seconds, poll)))
+
+
+def recovered(view: View) -> Decision | None:
+    """Healthy by the newest event and Running by HyperPod; a launch that came up; a node that Slurm has back."""
+    incident, node = view.facts.incident, view.node
+    if view.failed_attempt or node is None or node.status is not NodeStatus.RUNNING:
+        return None
+    if incident.health == Health.HEALTHY:
+        return close(Outcome.RECOVERED, "the newest news of this node are good, and HyperPod has it Running")
+    if incident.cause in {CauseClass.PROVISIONING, CauseClass.LIFECYCLE} and incident.instance_id.startswith("node:"):
+        return close(Outcome.RECOVERED, f"the launch came through: {view.instance} is Running")
+    snapshot, state = view.cluster.slurm, view.slurm
+    if incident.cause is CauseClass.UNREACHABLE and not incident.trusted and snapshot and state:
+        broken = state.down or state.not_responding or state.failing or state.invalid or not state.known
+        if snapshot.taken_at > incident.last_event_at and not broken:
+            return close(Outcome.RECOVERED, f"Slurm has the node back ({view.slurm_node_text})")
+    return None
+
+
+def gone(view: View) -> Decision | None:
+    """The instance is not there any more: whatever was wrong with it, there is nothing left to repair."""
+    incident = view.facts.incident
+    if view.node is not None or incident.instance_id.startswith(("node:", "group:", "cluster")):
+        return None
+    heir = view.cluster.by_logical(incident.logical_id) if incident.logical_id else None
+    if heir and heir.instance_id:
+        return close(Outcome.SUPERSEDED, f"{view.instance} is gone: {heir.instance_id} stands in its place")
+    return close(Outcome.SUPERSEDED, f"{view.instance or incident.instance_id} is gone; HyperPod lists it no more")
+
+
+def powered_off(view: View) -> Decision | None:
+    """Slurm switched it off: off is not broken. HyperPod's own word outranks that."""
+    if view.slurm and view.slurm.powered_off and not view.corroborated:
+        return close(
+            Outcome.IGNORED, f"powered down by Slurm ({view.slurm_node_text}): off, not broken", Guard.POWERED_OFF
+        )
+    return None
+
+
+def grace(view: View) -> Decision | None:
+    """Time for HyperPod's own repair, and for news that arrive late. Over once we have acted ourselves."""
+    incident = view.facts.incident
+    left = view.left(incident.opened_at, view.rule.grace_s)
+    if incident.attempts or not left:
+        return None
+    return wait(view, Guard.GRACE, f"grace: {left} s more for HyperPod's own repair and for late news", left)
+
+
+def in_hand(view: View) -> Decision | None:
+    """Somebody repairs it already: HyperPod, or another incident of ours."""
+    incident, node, policy = view.facts.incident, view.node, view.facts.policy
+    late = view.waited(policy.repair_timeout_s)
+    minutes = policy.repair_timeout_s // 60
+    if node is not None and node.status in COMING:
+        if late:
+            return human(Guard.IN_HAND, f"{view.instance} has been {node.status} for more than {minutes} min: stuck")
+        return wait(view, Guard.IN_HAND, f"HyperPod has it {node.status}: it is being worked on")
+    for entry in view.facts.history.of_node(view.instance, incident.logical_id):
+        busy = entry.state in {"CLAIMED", "CALLED", "UNKNOWN"} and entry.incident_id != incident.incident_id
+        if busy and view.left(entry.claimed_at, policy.repair_timeout_s):
+            return wait(view, Guard.IN_HAND, f"{entry.kind} for {entry.incident_id} is under way on this node")
+    if late:
+        return None
+    phases = [
+        phase
+        for event in sorted(view.facts.events, key=lambda e: e.at)
+        if (event.instance_id == view.instance or (event.logical_id and event.logical_id == incident.logical_id))
+        and (phase := repair_phase(event.description))
+    ]
+    if phases and phases[-1][1] is Phase.STARTED:
+        return wait(view, Guard.IN_HAND, f"HyperPod has begun to {phases[-1][0]} it")
+    if incident.repair_begun and not incident.attempts and not (phases and phases[-1][1] is Phase.FAILED):
+        return wait(view, Guard.IN_HAND, f"HyperPod says that it repairs the node; it has {minutes} min for that")
+    return None
+
+
+def busy_cluster(view: View) -> Decision | None:
+    """No repair while HyperPod patches, creates, deletes or rolls back."""
+    policy, status = view.facts.policy, view.cluster.status
+    if status == "Deleting":
+        return close(Outcome.IGNORED, "the cluster is being deleted", Guard.CLUSTER_BUSY)
+    if status == "Failed":
+        return human(Guard.CLUSTER_BUSY, "the cluster has Failed: node repair is refused, it must be made again")
+    if view.cluster.patching:
+        reason = "HyperPod is patching: repair is suspended until it is done"
+        return Decision(Verdict.HOLD, reason, guard=Guard.PATCHING, wait_s=policy.poll_s)
+    if status != "InService":
+        reason = f"the cluster is {status}: HyperPod takes no repair now"
+        return Decision(Verdict.HOLD, reason, guard=Guard.CLUSTER_BUSY, wait_s=policy.poll_s)
+    return None
+
+
+def concerns_many(view: View) -> Decision | None:
+    """Causes that no action on a node can mend: a shortage, the cluster as a whole, launches of no known node."""
+    incident = view.facts.incident
+    subject = incident.instance_id
+    if not subject.startswith("group:") and subject != "cluster" and incident.cause is not CauseClass.CAPACITY:
+        return None
+    groups = [g for g in view.cluster.groups.values() if subject in {f"group:{g.name}", "cluster"}]
+    if incident.code == LOST_READY and any(g.current != g.target for g in groups):
+        return close(Outcome.IGNORED, "nodes come and go while a group is being scaled")
+    full = all(view.cluster.running(g.name) >= g.target for g in groups) and bool(groups)
+    if full and view.cluster.status == "InService":
+        return close(Outcome.RECOVERED, "every node that was asked for is Running")
+    if (waiting := grace(view)) is not None:
+        return waiting
+    missing = (
+        ", ".join(f"{g.name} {view.cluster.running(g.name)} of {g.target} Running" for g in groups) or "no group known"
+    )
+    if incident.cause is CauseClass.CAPACITY:
+        return human(
+            Guard.CAPACITY, f"no capacity for more instances ({missing}): retrying does not help", CAPACITY_ADVICE
+        )
+    lame = [
+        f"{n.instance_id or n.logical_id} {n.status}" for n in view.cluster.nodes if n.status is not NodeStatus.RUNNING
+    ]
+    detail = f"; not Running: {', '.join(lame[:10])}" if lame else ""
+    return human(Guard.CLUSTER, f"{incident.code} concerns more than one node ({missing}){detail}: people must look")
+
+
+def failed_launch(view: View) -> Decision | None:
+    """A launch that fails is retried by HyperPod; between two attempts the node is not even listed."""
+    incident = view.facts.incident
+    if not incident.instance_id.startswith("node:") or (view.node is not None and view.instance):
+        if incident.cause is CauseClass.PROVISIONING and view.left(incident.opened_at, PROVISIONING_GIVE_UP_S) == 0:
+            return human(
+                Guard.LADDER, f"{incident.code}: still no node after {PROVISIONING_GIVE_UP_S // 60} min of trying"
+            )
+        return None
+    if view.waited(view.facts.policy.repair_timeout_s):
+        return human(Guard.IN_HAND, f"{incident.code}: no instance has come up behind {incident.instance_id}")
+    return wait(
+        view, Guard.IN_HAND, f"{incident.code}: HyperPod tries again; no instance stands there between two attempts"
+    )
+
+
+def role(view: View) -> Decision | None:
+    """Controller and login nodes are never touched by a machine."""
+    code = view.facts.incident.code
+    if view.role == "Controller":
+        return human(
+            Guard.CONTROLLER, f"the controller is in trouble ({code}): only people may act on it", CONTROLLER_ADVICE
+        )
+    if view.role == "Login":
+        return human(Guard.LOGIN, f"a login node is in trouble ({code}): people work there, so people decide")
+    return None
+
+
+def unknown_cause(view: View) -> Decision | None:
+    """Unknown is not fatal: watched through the grace, then shown to people, never acted upon."""
+    incident = view.facts.incident
+    if incident.cause is not CauseClass.UNKNOWN:
+        return None
+    reason = f"{incident.code or 'a signal without a code'} is not known to us: held, watched, and now shown to people"
+    return human(Guard.UNKNOWN_CAUSE, reason)

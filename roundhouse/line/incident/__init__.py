@@ -1,0 +1,46 @@
+"""Incident: what went wrong with one instance, how it is told from noise, and how it grows. Pure."""
+
+from roundhouse.line.incident.evolve import (
+    begin_step,
+    close,
+    end_step,
+    opened,
+    subject_of,
+    target_instance,
+    with_attempt,
+    with_event,
+    with_result,
+)
+from roundhouse.line.incident.intake import Intake, IntakeVerdict, admit, locate
+from roundhouse.line.incident.record import (
+    Attempt,
+    Evidence,
+    Incident,
+    IncidentState,
+    Outcome,
+    Step,
+    incident_key,
+)
+
+__all__ = [
+    "Attempt",
+    "Evidence",
+    "Incident",
+    "IncidentState",
+    "Intake",
+    "IntakeVerdict",
+    "Outcome",
+    "Step",
+    "admit",
+    "begin_step",
+    "close",
+    "end_step",
+    "incident_key",
+    "locate",
+    "opened",
+    "subject_of",
+    "target_instance",
+    "with_attempt",
+    "with_event",
+    "with_result",
+]

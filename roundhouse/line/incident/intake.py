@@ -1,0 +1,214 @@
+"""Intake: what an event means for the incidents that are known. Pure.
+
+Events come at least once, in any order, up to a day late, and may be recorded ones sent again. So whatever arrives is
+judged by its own time, against live state, and the most that an old one can cause is a look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import assert_never
+
+from roundhouse.line.event import LOST_READY, CauseClass, Event, Health, Source
+from roundhouse.line.incident.evolve import close, opened, subject_of, with_event
+from roundhouse.line.incident.record import Incident, IncidentState, Outcome
+from roundhouse.line.policy import Policy
+from roundhouse.line.state import Cluster, Node, NodeStatus
+
+TWIN = timedelta(seconds=5)  # one failed launch is told by two events about a second apart
+REST = timedelta(hours=1)  # people know already: repetitions within that time open no second incident
+_RESTING = frozenset({Outcome.DENIED, Outcome.ESCALATED, Outcome.OBSERVED})
+
+
+class IntakeVerdict(StrEnum):
+    OPEN = "open"  # store the incident, start its workflow
+    JOIN = "join"  # store the incident: one more event
+    RECOVER = "recover"  # store the incidents in `recovered`: their instance is healthy again
+    NOTE = "note"  # write a log line; store the incident if there is one (a closed record, no workflow)
+    IGNORE = "ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What to do. `incident` is the new version to store, if any; `recovered` all that a Healthy event changes."""
+
+    verdict: IntakeVerdict
+    incident: Incident | None
+    reason: str
+    recovered: tuple[Incident, ...] = ()
+
+
+def admit(
+    event: Event, candidates: Sequence[Incident], cluster: Cluster | None, policy: Policy, now: datetime
+) -> Intake:
+    """Judge one event. `cluster` is live, None when it could not be read.
+
+    `candidates` are incidents in any state; those of the event's instance matter and must be there (more do no harm).
+    When storing an OPEN meets ConditionFailed, read that incident, add it to the candidates and ask again.
+    """
+    if event.cluster != policy.cluster:
+        return _ignore(f"about cluster {event.cluster!r}, and this is the line of {policy.cluster!r}")
+    if any(known.event_id == event.event_id for incident in candidates for known in incident.evidence):
+        return _ignore("seen before")
+    if event.source_time > now:  # a clock that runs ahead must not outrank later news
+        event = replace(event, source_time=now)
+    named_only = event.instance_id is None
+    event = locate(event, cluster)
+    if event.health is Health.INFO:
+        return _inform(event, candidates)
+    age = now - event.source_time
+    if age > timedelta(seconds=policy.max_event_age_s):
+        return _note(f"{event.code} is {_hours(age)} old: too old to act upon")
+    gone = _gone(event, cluster, named_only)
+    if gone:
+        return _ignore(gone)
+    match event.health:
+        case Health.HEALTHY:
+            return _recover(event, candidates)
+        case Health.UNHEALTHY:
+            return _suspect(event, candidates, cluster, now)
+        case _:
+            assert_never(event.health)
+
+
+def locate(event: Event, cluster: Cluster | None) -> Event:
+    """Fill in what live state knows about the event's node: instance (by Slurm name), logical id, group, name."""
+    node = _node(event, cluster)
+    if node is None:
+        return event
+    return replace(
+        event,
+        instance_id=event.instance_id or node.instance_id,
+        logical_id=event.logical_id or node.logical_id,
+        group=event.group or node.group,
+        slurm_name=event.slurm_name or (node.hostname.split(".")[0] if node.hostname else None),
+    )
+
+
+def _node(event: Event, cluster: Cluster | None) -> Node | None:
+    if cluster is None:
+        return None
+    if event.instance_id:
+        return cluster.by_instance(event.instance_id)
+    if event.slurm_name:
+        return cluster.by_hostname(event.slurm_name)
+    return None
+
+
+def _gone(event: Event, cluster: Cluster | None, named_only: bool) -> str:
+    """Why the event's instance is not there any more; "" when it is, or when that cannot be told."""
+    if cluster is None or not cluster.nodes or subject_of(event) != (event.instance_id or f"name:{event.slurm_name}"):
+        return ""
+    node = _node(event, cluster)
+    if node is None:
+        heir = cluster.by_logical(event.logical_id) if event.logical_id else None
+        now_there = f"; {heir.instance_id} stands in its place" if heir and heir.instance_id else ""
+        return f"that instance is gone ({event.instance_id or event.slurm_name}){now_there}"
+    if named_only and node.launched_at and node.launched_at > event.source_time:
+        return f"that instance is gone: {node.instance_id} took over the name {event.slurm_name} after this event"
+    return ""
+
+
+def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | None, now: datetime) -> Intake:
+    if event.source is Source.REPLAY:
+        node = _node(event, cluster)
+        if node is None or node.status is not NodeStatus.FAILURE:
+            return _note("a recorded event, sent again: HyperPod does not report this node as failed now")
+    if event.code == LOST_READY and cluster is not None and _scaling(event, cluster):
+        return _ignore("nodes come and go while a group is being scaled: current and target count differ")
+    mine = [i for i in candidates if i.instance_id == subject_of(event) and i.cause is event.cause]
+    current = _newest([i for i in mine if i.state is not IncidentState.CLOSED]) or _twin(event, candidates)
+    if current is not None:
+        if event.source_time < current.last_event_at and current.health == Health.HEALTHY:
+            return _note("older than the newest news of this node, which are good")
+        return Intake(IntakeVerdict.JOIN, with_event(current, event), f"joins {current.incident_id}")
+    past = [i for i in candidates if i.instance_id == subject_of(event) and _speaks_for(i, event.cause)]
+    last = max((i for i in past if i.closed_at), key=lambda i: i.closed_at or now, default=None)
+    if last is not None and last.closed_at is not None:
+        if event.source_time <= last.closed_at:
+            return _ignore(f"from before the end of {last.incident_id} ({last.outcome}): dealt with already")
+        if last.outcome in _RESTING and now - last.closed_at < REST:
+            return _note(f"people know of this since {last.incident_id} ended ({last.outcome}) a short while ago")
+    occurrence = 1 + max((i.occurrence for i in mine), default=0)
+    incident = opened(event, occurrence, now)
+    return Intake(IntakeVerdict.OPEN, incident, f"{event.code} on {incident.instance_id}: {event.cause.value}")
+
+
+def _recover(event: Event, candidates: Sequence[Incident]) -> Intake:
+    if event.source is Source.REPLAY:
+        return _note("a recorded event, sent again")
+    mine = [i for i in candidates if i.instance_id == subject_of(event) or i.current_instance_id == event.instance_id]
+    every_cause = event.source is Source.NODE_HEALTH
+    running = [i for i in mine if i.state is not IncidentState.CLOSED and (every_cause or i.cause is event.cause)]
+    changed = tuple(with_event(i, event) for i in running if event.source_time > i.last_event_at)
+    if changed:
+        return Intake(IntakeVerdict.RECOVER, changed[0], "healthy again", changed)
+    if running:
+        return _note("older than the newest news of this node, which are bad")
+    past = [i for i in mine if _speaks_for(i, event.cause) and i.closed_at and i.closed_at >= event.source_time]
+    if past:
+        return _ignore("healthy, as known")
+    # Kept as a closed record: an older Unhealthy that arrives later must find that it has been overtaken.
+    occurrence = 1 + max((i.occurrence for i in mine if i.cause is event.cause), default=0)
+    record = close(opened(event, occurrence, event.source_time), Outcome.IGNORED, event.source_time, "healthy")
+    return Intake(IntakeVerdict.NOTE, record, "healthy, and no incident is open")
+
+
+def _inform(event: Event, candidates: Sequence[Incident]) -> Intake:
+    if event.repair_begun and event.instance_id:
+        current = _newest(
+            [i for i in candidates if i.instance_id == event.instance_id and i.state is not IncidentState.CLOSED]
+        )
+        if current is not None:
+            return Intake(IntakeVerdict.JOIN, with_event(current, event), "HyperPod repairs this node")
+    return _ignore("information only")
+
+
+def _speaks_for(incident: Incident, cause: CauseClass) -> bool:
+    """True when the end of `incident` also covers events of `cause`: its own, and all for HyperPod's word of health."""
+    healthy = incident.outcome is Outcome.IGNORED and incident.health == Health.HEALTHY
+    from_hyperpod = any(e.source == Source.NODE_HEALTH for e in incident.evidence)
+    return incident.cause is cause or (healthy and from_hyperpod)
+
+
+def _scaling(event: Event, cluster: Cluster) -> bool:
+    group = cluster.groups.get(event.group) if event.group else None
+    groups = [group] if group else list(cluster.groups.values())
+    return any(g.current != g.target for g in groups)
+
+
+def _twin(event: Event, candidates: Sequence[Incident]) -> Incident | None:
+    """The open incident of a failed launch whose second event this is, when one of the two names no node."""
+    if event.cause not in {CauseClass.PROVISIONING, CauseClass.LIFECYCLE}:
+        return None
+    nameless = subject_of(event).startswith("group:")
+    return _newest(
+        [
+            i
+            for i in candidates
+            if i.state is not IncidentState.CLOSED
+            and i.cause is event.cause
+            and i.group == event.group
+            and abs(i.last_event_at - event.source_time) <= TWIN
+            and (nameless or i.instance_id.startswith("group:"))
+        ]
+    )
+
+
+def _newest(incidents: Sequence[Incident]) -> Incident | None:
+    return max(incidents, key=lambda i: (i.opened_at, i.occurrence), default=None)
+
+
+def _hours(age: timedelta) -> str:
+    return f"{age.total_seconds() / 3600:.1f} h"
+
+
+def _ignore(reason: str) -> Intake:
+    return Intake(IntakeVerdict.IGNORE, None, reason)
+
+
+def _note(reason: str) -> Intake:
+    return Intake(IntakeVerdict.NOTE, None, reason)
