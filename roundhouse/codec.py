@@ -7,6 +7,7 @@ document written by a newer version is refused instead of half understood.
 from __future__ import annotations
 
 import json
+from dataclasses import is_dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ T = TypeVar("T")
 _converter = Converter(forbid_extra_keys=True, prefer_attrib_converters=True)
 _converter.register_unstructure_hook(datetime, lambda value: value.isoformat())
 _converter.register_structure_hook(datetime, lambda value, _: datetime.fromisoformat(value))
+_converter.register_structure_hook_func(lambda kind: kind is object, lambda value, _: value)  # any JSON, as it is
 
 
 def to_plain(value: object) -> Any:
@@ -33,6 +35,8 @@ def to_json(value: object) -> str:
 
 def from_plain(kind: type[T], plain: Any) -> T:
     """The `kind` in `plain`. Raises BadInput naming every member that does not fit."""
+    if is_dataclass(kind) and not isinstance(plain, dict):
+        raise BadInput(f"not a {kind.__name__}: {str(plain)[:120]!r} is not a JSON object")
     try:
         return _converter.structure(plain, kind)
     except (BaseValidationError, KeyError, TypeError, ValueError) as error:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
+    ConnectionError,  # noqa: A004 - botocore's own: no connection, or none in time
     CredentialRetrievalError,
     HTTPClientError,
     NoCredentialsError,
@@ -95,7 +96,7 @@ def from_client_error(error: ClientError) -> AwsFailure:
 def from_botocore_error(operation: str, error: BotoCoreError | ResponseParserError) -> AwsFailure | MissingSetting:
     """Our exception for a call that got no answer, or was never made."""
     code = type(error).__name__
-    if isinstance(error, HTTPClientError | ResponseStreamingError | ResponseParserError):
+    if isinstance(error, HTTPClientError | ConnectionError | ResponseStreamingError | ResponseParserError):
         return _made(Unavailable, operation, code, str(error))
     if isinstance(error, NoCredentialsError | PartialCredentialsError | CredentialRetrievalError):
         return _made(AccessDenied, operation, code, str(error))
