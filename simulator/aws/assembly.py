@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from simulator.aws import events, hooks, iam, lambdas, policies, resources, services, virtual_time
+from simulator.aws import alarms, events, hooks, iam, lambdas, metrics, policies, resources, services, virtual_time
 from simulator.aws.asl import engine
 from simulator.aws.launcher import build_world
 from simulator.aws.models import Models
@@ -21,6 +21,9 @@ logger = logging.getLogger("simulator.assembly")
 
 TICK = 0.05
 """Real seconds between two ticks of the world."""
+
+METRICS_TICK = 0.5
+"""Real seconds between two looks at the queues and the alarms."""
 
 CONTROL_PREFIX = "/_simulator/"
 
@@ -35,6 +38,7 @@ class EmbeddedProcess:
         self._pool = pool
         self._loop: asyncio.AbstractEventLoop | None = None
         threading.Thread(target=self._tick, daemon=True, name="world").start()
+        threading.Thread(target=self._watch_metrics, daemon=True, name="metrics").start()
 
     def describe(self) -> dict[str, Any]:
         """What the ready file holds."""
@@ -94,6 +98,16 @@ class EmbeddedProcess:
             logger.exception("control command %s failed", command)
             return 500, {"error": f"simulator bug in control command {command}: {error!r}"}
 
+    def _watch_metrics(self) -> None:
+        events.as_account(self._settings)
+        pause = threading.Event()
+        while not pause.wait(METRICS_TICK):
+            try:
+                metrics.record_queues()
+                alarms.evaluate_all()
+            except Exception:
+                logger.exception("the metrics' tick failed")
+
     def _tick(self) -> None:
         events.as_account(self._settings)
         pause = threading.Event()
@@ -116,6 +130,8 @@ def assemble(settings: Settings, scenario: dict[str, Any], world_spec: str, code
     lambdas.install(pool)
     resources.install()
     engine.install(settings)
+    metrics.install()
+    alarms.install(settings)
     iam.install(world.cluster_arn)
     services.register(world.services, Models(settings.models), iam.pass_role_refusal)
     seed_subnets(settings, world.subnets)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from simulator.aws import policies
+from simulator.aws import metrics, policies
 from simulator.aws.settings import Settings
 
 logger = logging.getLogger("simulator.events")
@@ -120,6 +120,7 @@ def install(settings: Settings) -> None:
             return
         code, message = refusal
         logger.warning("rule %s could not deliver to %s: %s", rule.get("Name"), target.get("Arn"), message)
+        metrics.count_delivery_failure(rule, buried="DeadLetterConfig" in target)
         if dead_letters := (target.get("DeadLetterConfig") or {}).get("Arn"):
             view = view or eventbridge._pattern_event_view(event)
             _bury(dead_letters, json.dumps(view.event_with_detail()), rule, target, code, message)

@@ -12,7 +12,19 @@ Resource = dict[str, Any]
 
 SHOWN = (
     *("Inbox", "Fifo", "DeadLetters", "FifoDeadLetters", "RuleDeadLetters", "FromTopic", "Machine", "Api", "Task"),
-    *("Bus", "Archive", "Parameter", "Secret", "Key", "Topic", "Alarm", "Dashboard", "LogGroup"),
+    *(
+        "Bus",
+        "Archive",
+        "Parameter",
+        "Secret",
+        "Key",
+        "Topic",
+        "Alarm",
+        "LettersAlarm",
+        "Lonely",
+        "Dashboard",
+        "LogGroup",
+    ),
 )
 """Resources of the application whose Ref is an output."""
 
@@ -252,12 +264,31 @@ def application_template() -> Resource:
             "AWS::CloudWatch::Alarm",
             Namespace="Probe",
             MetricName="Failures",
+            Dimensions=[{"Name": "Kind", "Value": "watched"}],
+            TreatMissingData="notBreaching",
             Statistic="Sum",
             Period=60,
             EvaluationPeriods=1,
             Threshold=1,
             ComparisonOperator="GreaterThanOrEqualToThreshold",
             AlarmActions=[ref("Topic")],
+        ),
+        "LettersAlarm": resource(
+            "AWS::CloudWatch::Alarm",
+            Namespace="AWS/SQS",
+            MetricName="ApproximateNumberOfMessagesVisible",
+            Dimensions=[{"Name": "QueueName", "Value": att("Lonely", "QueueName")}],
+            Statistic="Maximum",
+            Period=60,
+            EvaluationPeriods=1,
+            Threshold=1,
+            ComparisonOperator="GreaterThanOrEqualToThreshold",
+        ),
+        "Lonely": queue(),
+        "AlarmRule": resource(
+            "AWS::Events::Rule",
+            EventPattern={"source": ["aws.cloudwatch"], "detail": {"state": {"value": ["ALARM"]}}},
+            Targets=[{"Id": "inbox", "Arn": att("Inbox")}],
         ),
         "Dashboard": resource("AWS::CloudWatch::Dashboard", DashboardBody='{"widgets":[]}'),
     }

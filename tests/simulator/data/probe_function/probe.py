@@ -78,6 +78,14 @@ def task(event, context):
     if action == "token":
         record("token", {"token": event["token"]})
         return None
+    if action == "metric":
+        directive = {
+            "Namespace": "Probe",
+            "Dimensions": [["Kind"]],
+            "Metrics": [{"Name": "Failures", "Unit": "Count"}],
+        }
+        line = {"_aws": {"Timestamp": 0, "CloudWatchMetrics": [directive]}, "Kind": event["kind"], "Failures": [1.0]}
+        print(json.dumps(line))  # noqa: T201  this is how metrics leave a function
     if action == "sleep":
         time.sleep(event["seconds"])
     print(json.dumps({"probe": "line", "layer": LAYER}))  # noqa: T201  the log line is what is tested
