@@ -1,0 +1,43 @@
+"""Sections `cluster` and `waits`. Imports pydantic."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from roundhouse.environment.model.base import Section
+from roundhouse.environment.model.types import ClusterName, Duration, RoleArn, S3Uri, ScriptName, TagKey, TagValue
+
+
+class Lifecycle(Section):
+    """Lifecycle scripts: a prefix in S3 and the script that runs first on each new node."""
+
+    s3_uri: S3Uri
+    on_create: ScriptName
+
+
+class Cluster(Section):
+    """The cluster. `health_log_group` is known only once it exists: `/aws/sagemaker/Clusters/<name>/<id>`."""
+
+    name: ClusterName
+    provisioning_mode: Literal["continuous", "legacy"] = "continuous"
+    node_recovery: Literal["Automatic", "None"] = "Automatic"
+    execution_role_arn: RoleArn
+    lifecycle: Lifecycle
+    tags: Annotated[dict[TagKey, TagValue], Field(max_length=50, default_factory=dict)]
+    health_log_group: Annotated[str, Field(min_length=1, max_length=512)] | None = None
+
+
+class Waits(Section):
+    """Polling and give-up times of a creation."""
+
+    poll: Duration = 60
+    controller_timeout: Duration = 3600
+    stage_timeout: Duration = 7200
+    shortage_timeout: Duration = 10800
+    discount_timeout: Duration = 7200
+    counter_lag: Duration = 300
+    bill_lag: Duration = 93600
+    bill_margin: Duration = 7200
+    lifecycle_failures_max: Annotated[int, Field(ge=1, le=100)] = 5
