@@ -40,9 +40,7 @@ class Recorder:
         self.events: list[Params] = []
         self.logs: list[Params] = []
 
-    def event(
-        self, *, source: str, detail_type: str, detail: Params, resources: list[str], time: datetime
-    ) -> None:
+    def event(self, *, source: str, detail_type: str, detail: Params, resources: list[str], time: datetime) -> None:
         self.events.append(
             {"source": source, "type": detail_type, "detail": detail, "resources": resources, "time": time}
         )
@@ -57,7 +55,13 @@ def scenario(**changes: Any) -> Params:
         "seed": 5,
         "subnet": [
             {"id": AZ2, "vpc": "vpc-0123456789abcdef0", "az": "us-west-2b", "az_id": "usw2-az2", "cidr": "10.1.0.0/20"},
-            {"id": AZ1, "vpc": "vpc-0123456789abcdef0", "az": "us-west-2a", "az_id": "usw2-az1", "cidr": "10.1.16.0/20"},
+            {
+                "id": AZ1,
+                "vpc": "vpc-0123456789abcdef0",
+                "az": "us-west-2a",
+                "az_id": "usw2-az1",
+                "cidr": "10.1.16.0/20",
+            },
         ],
         "price": [
             {"instance_type": GPU, "on_demand": 16.6, "reserved": 8.0},

@@ -10,7 +10,11 @@ from tests.simulator_world.harness import CPU, ELSEWHERE, GPU, Bench, controller
 SlurmStrategy = {"Slurm": {"SlurmConfigStrategy": "Merge"}}
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("two controllers", {"InstanceGroups": [controller(), controller(InstanceGroupName="second")]}, "2 Controller Groups"),
+    (
+        "two controllers",
+        {"InstanceGroups": [controller(), controller(InstanceGroupName="second")]},
+        "2 Controller Groups",
+    ),
     ("no controller", {"InstanceGroups": [group("workers", 1)]}, "no InstanceGroup with Controller node type"),
     (
         "partition on the controller",
