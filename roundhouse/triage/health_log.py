@@ -1,0 +1,118 @@
+"""Records of HyperPod's health agent, from a CloudWatch Logs subscription. Pure.
+
+On Slurm this may be the only word about a fault. What is in a log was written on the node, and could be forged there:
+these events are evidence, never enough to destroy an instance. Keys come with stray colons (`"condition: "`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from roundhouse.errors import MalformedEvent
+from roundhouse.line.event import CauseClass, Event, Health, Source
+from roundhouse.triage.causes import APPLICATION_XIDS, cause_of_fault, cause_of_xid, xid_of
+from roundhouse.triage.payload import mapping, moment, optional_text, text
+
+_GROUP = re.compile(r"/aws/sagemaker/Clusters/([^/]+)/[^/]+")
+_STREAM = re.compile(r"SagemakerHealthMonitoringAgent/(.+)/(i-[0-9a-f]+)")
+_CONDITION = re.compile(r"Node condition (\w+) is now: (\w+)")
+
+
+def read(payload: Mapping[str, Any], ingest_time: datetime) -> list[Event]:
+    """The events in a decoded subscription payload; none for control messages and records of other kinds.
+
+    Cluster, group and instance come from the names of log group and stream. Raises MalformedEvent when these are not
+    a health agent's.
+    """
+    payload = mapping(payload, "payload")
+    if payload.get("messageType") == "CONTROL_MESSAGE":
+        return []
+    log_group, stream = text(payload, "logGroup", "payload"), text(payload, "logStream", "payload")
+    in_group, in_stream = _GROUP.fullmatch(log_group), _STREAM.fullmatch(stream)
+    if in_group is None:
+        raise MalformedEvent(f"payload.logGroup: {log_group!r} is not a cluster's log group")
+    if in_stream is None:
+        raise MalformedEvent(f"payload.logStream: {stream!r} is not a health agent's stream")
+    records = payload.get("logEvents")
+    if not isinstance(records, list):
+        raise MalformedEvent("payload.logEvents: expected a list")
+    found = (_record(record, in_group[1], in_stream[1], in_stream[2], ingest_time) for record in records)
+    return [event for event in found if event is not None]
+
+
+def _record(raw: object, cluster: str, group: str, instance_id: str, ingest_time: datetime) -> Event | None:
+    record = mapping(raw, "payload.logEvents[]")
+    message = text(record, "message", "payload.logEvents[]")
+    try:
+        body = _tidy(json.loads(message))
+    except ValueError:
+        body = None
+    if isinstance(body, Mapping):
+        if body.get("HealthMonitoringAgentDetectionEvent") not in {None, "HealthEvent"}:
+            return None
+        code, cause, health, at = _finding(body)
+    else:  # cut off, or not JSON: unknown, so shown to people
+        code, cause, health, at = "unreadable_record", CauseClass.UNKNOWN, Health.UNHEALTHY, None
+    return Event(
+        event_id=text(record, "id", "payload.logEvents[]"),
+        source=Source.HEALTH_AGENT_LOG,
+        cluster=cluster,
+        component="node",
+        code=code,
+        cause=cause,
+        health=health,
+        source_time=moment(at or record.get("timestamp"), "payload.logEvents[].timestamp"),
+        ingest_time=ingest_time,
+        evidence=message[:2000],
+        instance_id=instance_id,
+        group=group,
+    )
+
+
+def _finding(body: Mapping[str, Any]) -> tuple[str, CauseClass, Health, str | None]:
+    """(code, cause, health, time) of one record: DCGM policy violation, node problem detector, or event detail."""
+    details, at = body.get("details"), optional_text(body, "ts")
+    if isinstance(details, Mapping):
+        said = optional_text(details, "message") or ""
+        at = optional_text(details, "timestamp") or at
+        condition = _CONDITION.search(said)
+        if condition:
+            code, cause = cause_of_fault(condition[1])
+            return code, cause, Health.HEALTHY if condition[2] == "False" else Health.UNHEALTHY, at
+        return *_fault(optional_text(details, "reason") or said or "unknown", said), at
+    named = body.get("Event detail")
+    if isinstance(named, Mapping):
+        reason = optional_text(named, "Reason") or optional_text(named, "Type") or "unknown"
+        return *_fault(reason, optional_text(named, "Message") or ""), at
+    condition_name = optional_text(body, "condition")
+    data = body.get("data")
+    number = data.get("ErrNum") if isinstance(data, Mapping) else None
+    if condition_name and "xid" in condition_name.lower() and isinstance(number, int):
+        return *_xid(number), at
+    return *_fault(condition_name or optional_text(body, "msg") or "unknown", ""), at
+
+
+def _fault(name: str, said: str) -> tuple[str, CauseClass, Health]:
+    xid = xid_of(said) or xid_of(name)
+    if xid is not None:
+        return _xid(xid)
+    return *cause_of_fault(name), Health.UNHEALTHY
+
+
+def _xid(number: int) -> tuple[str, CauseClass, Health]:
+    """An Xid that speaks of the application is information; one that we do not know is held as unknown."""
+    health = Health.INFO if number in APPLICATION_XIDS else Health.UNHEALTHY
+    return f"xid-{number}", cause_of_xid(number), health
+
+
+def _tidy(value: object) -> object:
+    """The same JSON with keys freed of trailing colons and blanks."""
+    if isinstance(value, dict):
+        return {str(key).strip().rstrip(":").strip(): _tidy(child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_tidy(child) for child in value]
+    return value
