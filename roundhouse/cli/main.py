@@ -36,7 +36,9 @@ err = Console(stderr=True, highlight=False)
 
 @environments.command("check")
 def env_check(
-    files: Annotated[list[str] | None, typer.Argument(help="Environment names or files; all of them when none.")] = None,
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Environment names or files; all of them when none.")
+    ] = None,
 ) -> None:
     """Check environment files: every problem at once, each with its path, value, reason and remedy."""
     raise typer.Exit(env_command.check(files or [], out))
