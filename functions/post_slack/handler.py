@@ -26,7 +26,7 @@ HOPELESS_WAIT_S = 1.0  # between the last tries of a message that Slack cannot t
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What posting needs. `count` adds one to a metric; `jitter` is a factor in 0.5 … 1."""
+    """What posting needs. `channel` is an id: names do for posting, not for redrawing. `count` adds one to a metric."""
 
     messenger: Messenger
     threads: ThreadStore

@@ -66,7 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture()
+@pytest.fixture
 def server() -> Iterator[Server]:
     running = Server()
     thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

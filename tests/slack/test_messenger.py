@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,20 +47,20 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlackStandIn]:
         yield running
 
 
-@pytest.fixture()
+@pytest.fixture
 def slack(shared: SlackStandIn) -> Iterator[SlackStandIn]:
     yield shared
     shared.clear_faults()
 
 
-@pytest.fixture()
+@pytest.fixture
 def messenger(slack: SlackStandIn) -> SlackMessenger:
     return SlackMessenger(slack.bot_token, slack.api_url, timeout_s=1)
 
 
-@pytest.fixture()
+@pytest.fixture
 def channel(messenger: SlackMessenger, slack: SlackStandIn) -> str:
-    messenger.post("#gpu-ops", OPENED, None)
+    messenger.post("C0GPUOPS01", OPENED, None)
     return str(slack.messages()[-1]["channel"])
 
 

@@ -20,12 +20,12 @@ SETTLED = Notice("settled:1", "incident:1", NoticeKind.APPROVAL_SETTLED, "Replac
 CLOSED = Notice("closed:1", "incident:1", NoticeKind.INCIDENT_CLOSED, "Repaired", "Proved.")
 
 
-@pytest.fixture()
+@pytest.fixture
 def slack() -> FakeMessenger:
     return FakeMessenger()
 
 
-@pytest.fixture()
+@pytest.fixture
 def threads() -> FakeThreads:
     return FakeThreads()
 
