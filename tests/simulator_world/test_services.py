@@ -30,7 +30,7 @@ class TestCost:
         found: list[dict[str, Any]] = bench.call("GetCostAndUsage", params, service="ce")["ResultsByTime"]
         return found
 
-    def table(self, result: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    def table(self, result: dict[str, Any]) -> dict[str, Any]:
         return {
             g["Keys"][0]: (
                 float(g["Metrics"]["UnblendedCost"]["Amount"]),
@@ -180,9 +180,12 @@ def test_quotas(bench: Bench) -> None:
 
 @pytest.mark.parametrize("service", ["sagemaker", "fsx", "ce", "service-quotas"])
 def test_unknown_operations_are_named(bench: Bench, service: str) -> None:
-    operation = {"sagemaker": "CreateModel", "fsx": "CreateBackup", "ce": "GetAnomalies"}.get(service, "ListServices")
-    params: dict[str, Any] = {
+    operation: str = {"sagemaker": "CreateModel", "fsx": "CreateBackup", "ce": "GetAnomalies"}.get(
+        service, "ListServices"
+    )
+    requests: dict[str, dict[str, Any]] = {
         "sagemaker": {"ModelName": "m"},
         "ce": {"DateInterval": {"StartDate": "2026-10-01"}},
-    }.get(service, {})
-    assert bench.refused(operation, params, service=service).code == "UnknownOperationException"
+    }
+    error = bench.refused(operation, requests.get(service, {}), service=service)
+    assert error.code == "UnknownOperationException"

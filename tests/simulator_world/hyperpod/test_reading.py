@@ -1,6 +1,7 @@
 """Describe and list: what they show, filters, order and pages."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -89,7 +90,7 @@ def test_clusters_are_listed(bench: Bench) -> None:
         bench.call("CreateCluster", request(1, ClusterName=name))
         bench.run(1)
 
-    def names(**params: object) -> list[str]:
+    def names(**params: Any) -> list[str]:
         return [c["ClusterName"] for c in bench.call("ListClusters", dict(params))["ClusterSummaries"]]
 
     assert names() == ["beta", "alpha", "gamma"]

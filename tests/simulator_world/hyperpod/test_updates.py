@@ -1,4 +1,4 @@
-"""UpdateCluster: absolute counts, random victims, lost updates, whole specifications, deletion of groups; operations."""
+"""UpdateCluster: absolute counts, random victims, lost updates, whole specifications, deletion of groups."""
 
 from typing import Any
 
