@@ -16,7 +16,7 @@ from roundhouse.environment.show import Table as Section
 from roundhouse.environment.show import hints
 from roundhouse.errors import BadInput, EnvironmentInvalid
 
-SHORT = 14  # cells up to that many characters are never broken, so that a narrow terminal breaks the long ones
+SHORT = 15  # cells up to that many characters are never broken: a narrow terminal breaks headings and longer ones
 
 
 def check(files: list[str], out: Console) -> int:
@@ -77,11 +77,13 @@ def _drawn(section: Section) -> Table:
         title_style="bold",
         box=None,
         pad_edge=False,
+        collapse_padding=True,
         show_header=any(section.headings),
     )
     for number, heading in enumerate(section.headings):
-        widest = max((len(row[number]) for row in section.rows), default=0)
-        table.add_column(heading, overflow="fold", no_wrap=widest <= SHORT)
+        texts = [*heading.split(), *(row[number] for row in section.rows)]
+        widest = max((len(text) for text in texts), default=0)
+        table.add_column(heading, overflow="fold", width=widest if widest <= SHORT else None)
     for row in section.rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
