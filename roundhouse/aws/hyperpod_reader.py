@@ -8,7 +8,7 @@ from typing import Any
 
 from roundhouse.aws.cluster_events import parse, worth_a_lookup
 from roundhouse.aws.errors import translated
-from roundhouse.errors import NotFound
+from roundhouse.errors import NotFound, Unavailable
 from roundhouse.line.state import Cluster, Group, Node, NodeStatus
 from roundhouse.ports import Clock, ClusterEvent
 
@@ -64,15 +64,24 @@ class HyperpodReader:
         return sorted((event for event in events if event.at > after), key=lambda event: event.at)
 
     def event(self, name: str, event_id: str) -> ClusterEvent:
+        """See `ports.ClusterReader.event`. Metadata that is all null counts as not found: botocore cannot parse it."""
         if event_id not in self._looked_up:
-            with translated("DescribeClusterEvent"):
-                answer = self._client.describe_cluster_event(ClusterName=name, EventId=event_id)
+            try:
+                with translated("DescribeClusterEvent"):
+                    answer = self._client.describe_cluster_event(ClusterName=name, EventId=event_id)
+            except Unavailable as error:
+                if error.code != "ResponseParserError":
+                    raise
+                answer = {}
             if "EventDetails" not in answer:
-                raise NotFound(f"cluster {name} has no event {event_id}", operation="DescribeClusterEvent")
-            if len(self._looked_up) >= _REMEMBERED:
-                self._looked_up.pop(next(iter(self._looked_up)))
-            self._looked_up[event_id] = parse(answer["EventDetails"])
+                raise NotFound(f"cluster {name} tells nothing of event {event_id}", operation="DescribeClusterEvent")
+            self._remember(parse(answer["EventDetails"]))
         return self._looked_up[event_id]
+
+    def _remember(self, event: ClusterEvent) -> None:
+        if len(self._looked_up) >= _REMEMBERED:
+            self._looked_up.pop(next(iter(self._looked_up)))
+        self._looked_up[event.event_id] = event
 
     def _look_up(self, name: str, events: Iterable[ClusterEvent]) -> None:
         wanted = [e for e in events if worth_a_lookup(e) and e.event_id not in self._looked_up]
@@ -80,7 +89,7 @@ class HyperpodReader:
             try:
                 self.event(name, event.event_id)
             except NotFound:
-                continue  # it fell out of the history between the two calls: the summary must do
+                self._remember(event)  # out of the history by now, or without metadata: the summary must do
 
     def _nodes(self, name: str, *, continuous: bool) -> tuple[Node, ...]:
         query: dict[str, Any] = {"ClusterName": name, "PaginationConfig": {"PageSize": 100}}
