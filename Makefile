@@ -42,10 +42,10 @@ machines: ready
 	$(BIN)/pytest -q tests/architecture
 
 templates: ready
-	for file in environments/*.toml; do $(MAKE) --no-print-directory synth ENV=$$(basename "$$file" .toml) && $(BIN)/cfn-lint || exit 1; done
+	for file in environments/*.toml; do $(MAKE) --no-print-directory synth ENV=$$(basename "$$file" .toml) && $(BIN)/cfn-lint -- cdk.out/*.template.json || exit 1; done
 
 synth: ready
-	$(CDK) synth --all --strict --quiet --no-lookups -c environment=$(ENV)
+	$(CDK) synth --strict --quiet --no-lookups -c environment=$(ENV)
 
 diff: ready
 ifdef BASE

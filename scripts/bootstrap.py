@@ -119,7 +119,8 @@ def make_venv(folder: Path) -> str:
                 "Python's venv module is not complete here. On Debian and Ubuntu: "
                 f"sudo apt-get install python3-venv   (or python{version}-venv)"
             ) from None
-        done = subprocess.run([sys.executable, "-m", "venv", "--clear", folder], capture_output=True, text=True, check=False)
+        command = [sys.executable, "-m", "venv", "--clear", folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise Failed(f"could not make {folder.name}: {done.stdout}{done.stderr}")
     return str(python)

@@ -18,6 +18,7 @@ from constructs import Construct
 
 from roundhouse.contracts.names import OUTBOX_QUEUE, SETTLE_QUEUE
 from stacks.constructs.function import FunctionFactory
+from stacks.constructs.logs import RETENTION
 from stacks.deployment import Deployment
 
 PATH = "/slack/interactions"
@@ -65,7 +66,7 @@ class ApprovalsStack(Stack):
             self,
             "AccessLog",
             log_group_name=f"/aws/vendedlogs/apis/{deployment.names.of('slack')}",
-            retention=logs.RetentionDays.SIX_MONTHS,
+            retention=RETENTION[deployment.log_days],
             removal_policy=RemovalPolicy.DESTROY,
         )
         stage = self.api.add_stage(

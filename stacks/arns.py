@@ -18,30 +18,31 @@ def resolve(resource: str, deployment: Deployment, made: Mapping[str, str]) -> l
     if resource in made:
         return [made[resource]]
     kind, _, name = resource.partition(":")
-    account, region = deployment.account, deployment.region
+    aws, account, region = deployment.partition, deployment.account, deployment.region
     match kind:
         case "index":
             return [f"{made[f'table:{name}']}/index/by_cluster"]
         case "cluster":
-            return [f"arn:aws:sagemaker:{region}:{account}:cluster/{name}"]
+            return [f"arn:{aws}:sagemaker:{region}:{account}:cluster/{name}"]
         case "plans":
             return deployment.training_plans
         case "execution-roles":
             return deployment.execution_roles
         case "parameter":
-            return [f"arn:aws:ssm:{region}:{account}:parameter{deployment.names.parameter(name)}"]
+            return [f"arn:{aws}:ssm:{region}:{account}:parameter{deployment.names.parameter(name)}"]
         case "secret":
             return [secret_arn(deployment) + "-??????"]
         case "cluster-log":
             group = f"/aws/sagemaker/Clusters/{deployment.cluster.cluster}"
-            return [f"arn:aws:logs:{region}:{account}:log-group:{group}/*"]
+            return [f"arn:{aws}:logs:{region}:{account}:log-group:{group}/*"]
         case "lifecycle-bucket":
-            return sorted({f"arn:aws:s3:::{prefix.split('/')[0]}" for prefix in deployment.lifecycle_prefixes})
+            return sorted({f"arn:{aws}:s3:::{prefix.split('/')[0]}" for prefix in deployment.lifecycle_prefixes})
         case "lifecycle-scripts":
-            return [f"arn:aws:s3:::{prefix}/*" for prefix in deployment.lifecycle_prefixes]
+            return [f"arn:{aws}:s3:::{prefix}/*" for prefix in deployment.lifecycle_prefixes]
     raise KeyError(f"{resource!r}: the stack made none and its kind is unknown; see stacks/permissions.py")
 
 
 def secret_arn(deployment: Deployment) -> str:
     """ARN of the Slack secret without the six characters that AWS adds; the API accepts it."""
-    return f"arn:aws:secretsmanager:{deployment.region}:{deployment.account}:secret:{deployment.slack_secret}"
+    place = f"{deployment.region}:{deployment.account}"
+    return f"arn:{deployment.partition}:secretsmanager:{place}:secret:{deployment.slack_secret}"

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from roundhouse import codec
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.contracts.names import Names
+from roundhouse.environment import Environment
+from roundhouse.environment import cluster_spec as render_cluster
+from roundhouse.environment import policy as render_policy
 from roundhouse.line.policy import Policy
 
 
@@ -20,14 +23,27 @@ class Deployment:
 
     `policy` and `cluster` are what the two runtime parameters hold; `slack_secret` is the name of an existing secret
     with the JSON keys `bot_token` and `signing_secret`; `protected` guards stacks and tables against deletion.
+    Functions' logs are kept for `log_days`.
     """
 
     policy: Policy
     cluster: ClusterSpec
     slack_secret: str
     slack_api_url: str = "https://slack.com/api/"
-    alarm_emails: tuple[str, ...] = ()
     protected: bool = True
+    log_days: int = 90
+
+    @classmethod
+    def of(cls, environment: Environment) -> Deployment:
+        """What an environment file says."""
+        return cls(
+            policy=render_policy(environment),
+            cluster=render_cluster(environment),
+            slack_secret=environment.slack.secret_name,
+            slack_api_url=environment.slack.api_url,
+            protected=environment.deployment.deletion_protection,
+            log_days=environment.deployment.log_retention_days,
+        )
 
     @property
     def environment(self) -> str:
@@ -40,6 +56,12 @@ class Deployment:
     @property
     def region(self) -> str:
         return self.cluster.region
+
+    @property
+    def partition(self) -> str:
+        """`aws`, or that of China or GovCloud."""
+        prefixes = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
+        return next((name for prefix, name in prefixes.items() if self.region.startswith(prefix)), "aws")
 
     @property
     def names(self) -> Names:

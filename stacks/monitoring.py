@@ -13,7 +13,6 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
-from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
@@ -109,8 +108,6 @@ class MonitoringStack(Stack):
                 conditions={"StringEquals": {"aws:SourceAccount": self._deployment.account}},
             )
         )
-        for address in self._deployment.alarm_emails:
-            topic.add_subscription(subscriptions.EmailSubscription(address))
         return topic
 
     def _alarm(self, name: str, metric: cw.IMetric, threshold: float, why: str) -> None:

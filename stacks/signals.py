@@ -22,7 +22,7 @@ from stacks.deployment import Deployment
 _VISIBILITY_S = 360
 """Six times the readers' timeout, as Lambda asks for."""
 _QUEUES = (contract.INTAKE_QUEUE, contract.OUTBOX_QUEUE, contract.SETTLE_QUEUE, contract.AGENT_QUEUE)
-_TRIES = {contract.OUTBOX_QUEUE: 100}  # Slack may be away for hours: no message is given up in a first outage
+_TRIES = {contract.OUTBOX_QUEUE: 100}  # Slack may be away for a day: tries come every 15 minutes at the longest
 INVOCATIONS = "invocations-dlq"
 DELIVERIES = "deliveries-dlq"
 
@@ -104,7 +104,7 @@ class SignalsStack(Stack):
             principal=iam.ServicePrincipal("logs.amazonaws.com"),
             source_account=deployment.account,
             source_arn=(
-                f"arn:aws:logs:{deployment.region}:{deployment.account}:log-group:"
+                f"arn:{deployment.partition}:logs:{deployment.region}:{deployment.account}:log-group:"
                 f"/aws/sagemaker/Clusters/{deployment.cluster.cluster}/*"
             ),
         )

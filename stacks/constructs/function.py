@@ -16,6 +16,7 @@ from roundhouse.contracts.names import METRIC_NAMESPACE
 from stacks.arns import secret_arn
 from stacks.constructs.access import queue_variable, role_for
 from stacks.constructs.code import ARCHITECTURE, ROOT, RUNTIME, function_code, layer_code
+from stacks.constructs.logs import RETENTION
 from stacks.deployment import Deployment
 from stacks.functions import FUNCTIONS
 from stacks.permissions import BASIC, Grant
@@ -56,7 +57,7 @@ class FunctionFactory:
             scope,
             "Log",
             log_group_name=f"/aws/lambda/{function_name}",
-            retention=logs.RetentionDays.THREE_MONTHS,
+            retention=RETENTION[self._deployment.log_days],
             removal_policy=RemovalPolicy.DESTROY,
         )
         grants = (*BASIC, *GRANTS[name])

@@ -13,6 +13,7 @@ from constructs import Construct
 
 from stacks.constructs.access import role_for
 from stacks.constructs.code import ROOT
+from stacks.constructs.logs import RETENTION
 from stacks.deployment import Deployment
 from stacks.permissions import MACHINES, Grant
 
@@ -48,7 +49,7 @@ class StateMachine(Construct):
             "Log",
             # this prefix is covered by one shared resource policy, of which an account may have only ten
             log_group_name=f"/aws/vendedlogs/states/{machine_name}",
-            retention=logs.RetentionDays.SIX_MONTHS,
+            retention=RETENTION[deployment.log_days],
             removal_policy=RemovalPolicy.DESTROY,
         )
         self.machine = sfn.StateMachine(

@@ -18,19 +18,22 @@ from roundhouse import errors
 
 Json = Mapping[str, Any]
 OURS = {name for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.RoundhouseError)}
-STATES_ERRORS = {
-    f"States.{name}"
-    for name in (
-        "ALL BranchFailed DataLimitExceeded ExceedToleratedFailureThreshold HeartbeatTimeout Http.Socket IntrinsicFailure "
-        "ItemReaderFailed NoChoiceMatched ParameterPathFailure Permissions QueryEvaluationError ResultPathMatchFailure "
-        "ResultWriterFailed Runtime TaskFailed Timeout"
-    ).split()
-}
-LAMBDA_ERRORS = {
-    f"Lambda.{name}"
-    for name in "AWSLambdaException ResourceNotFoundException SdkClientException ServiceException "
-    "TooManyRequestsException Unknown".split()
-}
+STATES_ERRORS = set(
+    re.findall(
+        r"\S+",
+        """States.ALL States.BranchFailed States.DataLimitExceeded States.ExceedToleratedFailureThreshold
+        States.HeartbeatTimeout States.Http.Socket States.IntrinsicFailure States.ItemReaderFailed
+        States.NoChoiceMatched States.ParameterPathFailure States.Permissions States.QueryEvaluationError
+        States.ResultPathMatchFailure States.ResultWriterFailed States.Runtime States.TaskFailed States.Timeout""",
+    )
+)
+LAMBDA_ERRORS = set(
+    re.findall(
+        r"\S+",
+        """Lambda.AWSLambdaException Lambda.ResourceNotFoundException Lambda.SdkClientException
+        Lambda.ServiceException Lambda.TooManyRequestsException Lambda.Unknown""",
+    )
+)
 _SDK = re.compile(r"arn:aws:states:::aws-sdk:(\w+):(\w+)(\.waitForTaskToken)?$")
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 _VARIABLE = re.compile(r"\$([a-zA-Z_]\w*)\b(?!\s*\()(?!\s*:=)")

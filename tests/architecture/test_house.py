@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("roundhouse", "functions", "stacks", "simulator", "benchmarks", "scripts")
-MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")) + [ROOT / "app.py"]
+MODULES = [ROOT / "app.py", *sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))]
 LOCKS = ("requirements.txt", "requirements-lambda.txt", "simulator/requirements.txt", "package-lock.json")
 
 

@@ -1,0 +1,82 @@
+"""Tables outlive everything, and runtime documents fit their parameters."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from roundhouse import codec
+from roundhouse.build.spec import ClusterSpec
+from roundhouse.contracts.names import TABLE_KEYS
+from stacks.deployment import Deployment
+from tests.stacks.conftest import make_deployment, synthesize_state
+from tests.stacks.templates import Templates
+
+
+def test_every_table_of_the_contract_is_there(templates: Templates) -> None:
+    keys = {
+        table["TableName"].removeprefix("roundhouse-test-"): table["KeySchema"][0]["AttributeName"]
+        for table in templates.properties("AWS::DynamoDB::Table")
+    }
+    assert keys == TABLE_KEYS
+
+
+def test_tables_outlive_their_stack(templates: Templates) -> None:
+    for _, _, table in templates.of_type("AWS::DynamoDB::Table"):
+        assert table["DeletionPolicy"] == "Retain"
+        assert table["UpdateReplacePolicy"] == "Retain"
+        assert table["Properties"]["DeletionProtectionEnabled"] is True
+        assert table["Properties"]["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        assert table["Properties"]["BillingMode"] == "PAY_PER_REQUEST"
+
+
+def test_incidents_and_ledger_are_found_by_cluster(templates: Templates) -> None:
+    indexes = {
+        table["TableName"]: [
+            (index["IndexName"], *(key["AttributeName"] for key in index["KeySchema"]))
+            for index in table.get("GlobalSecondaryIndexes", ())
+        ]
+        for table in templates.properties("AWS::DynamoDB::Table")
+    }
+    assert indexes.pop("roundhouse-test-incidents") == [("by_cluster", "cluster", "opened_at")]
+    assert indexes.pop("roundhouse-test-ledger") == [("by_cluster", "cluster", "claimed_at")]
+    assert not any(indexes.values())
+
+
+def test_parameters_hold_what_functions_read(templates: Templates, deployment: Deployment) -> None:
+    parameters = {each["Name"]: each for each in templates.properties("AWS::SSM::Parameter")}
+    assert parameters.keys() == {"/roundhouse/test/policy", "/roundhouse/test/cluster"}
+    cluster = parameters["/roundhouse/test/cluster"]
+    assert codec.from_json(ClusterSpec, cluster["Value"]) == deployment.cluster
+    assert cluster["Tier"] == "Standard"
+
+
+def test_unprotected_environment_can_be_taken_down(tmp_path: Path) -> None:
+    templates = synthesize_state(make_deployment(protected=False), tmp_path)
+    tables = list(templates.of_type("AWS::DynamoDB::Table"))
+    assert [table["Properties"]["DeletionProtectionEnabled"] for _, _, table in tables] == [False] * len(TABLE_KEYS)
+    assert {table["DeletionPolicy"] for _, _, table in tables} == {"Retain"}
+
+
+@pytest.mark.parametrize(("nodes", "tier"), [(250, "Advanced"), (600, None)])
+def test_long_policy_takes_a_larger_parameter_or_is_refused(nodes: int, tier: str | None, tmp_path: Path) -> None:
+    policy = replace(make_deployment().policy, protected_nodes=tuple(f"i-{number:017x}" for number in range(nodes)))
+    deployment = make_deployment(policy=policy)
+    if tier is None:
+        with pytest.raises(
+            ValueError, match=r"parameter /roundhouse/test/policy would hold \d+ bytes, the most is 8192"
+        ):
+            synthesize_state(deployment, tmp_path)
+        return
+    parameters = synthesize_state(deployment, tmp_path).properties("AWS::SSM::Parameter")
+    assert [each["Tier"] for each in parameters if each["Name"].endswith("policy")] == [tier]
+
+
+def test_stacks_of_a_protected_environment_cannot_be_deleted(assembly: Path) -> None:
+    artifacts = json.loads((assembly / "manifest.json").read_text())["artifacts"].values()
+    stacks = [each["properties"] for each in artifacts if each["type"] == "aws:cloudformation:stack"]
+    assert len(stacks) == 5
+    assert all(stack["terminationProtection"] for stack in stacks)
