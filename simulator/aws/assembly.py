@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.aws import alarms, events, hooks, iam, lambdas, metrics, policies, resources, services, virtual_time
-from simulator.aws.asl import engine
+from simulator.aws.asl import engine, replace
 from simulator.aws.launcher import build_world
 from simulator.aws.models import Models
 from simulator.aws.settings import Settings
@@ -120,6 +120,7 @@ class EmbeddedProcess:
 
 def assemble(settings: Settings, scenario: dict[str, Any], world_spec: str, code: Path) -> EmbeddedProcess:
     """Check the hooks, replace what has to be replaced, build the world and register its services."""
+    replace.spare_batch()
     hooks.verify()
     code.mkdir(parents=True, exist_ok=True)
     pool = lambdas.Pool(settings, code)
