@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from roundhouse import codec
 from roundhouse.cli.wiring import Deployment
@@ -24,7 +25,7 @@ def table_of(incidents: list[Incident]) -> Table:
         table.add_column(column, overflow="fold")
     for each in incidents:
         state = OUTCOMES[each.outcome] if each.outcome else each.state.value
-        table.add_row(
+        cells = (
             each.incident_id,
             each.slurm_name or each.logical_id or "",
             each.instance_id,
@@ -32,8 +33,9 @@ def table_of(incidents: list[Incident]) -> Table:
             f"{each.opened_at:%m-%d %H:%M} ×{each.event_count}",
             state,
             each.decision,
-            style=TONES.get(each.state, ""),
         )
+        # Text, since what machines say may hold square brackets, which rich would take for markup
+        table.add_row(*(Text(cell) for cell in cells), style=TONES.get(each.state, ""))
     return table
 
 

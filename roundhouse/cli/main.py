@@ -125,17 +125,22 @@ def main() -> None:
     try:
         app()
     except EnvironmentInvalid as error:
-        err.print(str(error), style="red")
+        _say(str(error), "red")
         sys.exit(PROBLEMS)
     except BadInput as error:
-        err.print(f"error: {error}", style="red")
+        _say(f"error: {error}", "red")
         sys.exit(USAGE)
     except Refused as error:
-        err.print(f"refused: {error}", style="yellow")
+        _say(f"refused: {error}", "yellow")
         sys.exit(REFUSED)
     except AwsFailure as error:
-        err.print(f"AWS: {error}", style="red")
+        _say(f"AWS: {error}", "red")
         sys.exit(AWS)
     except RoundhouseError as error:
-        err.print(f"error: {error}", style="red")
+        _say(f"error: {error}", "red")
         sys.exit(PROBLEMS)
+
+
+def _say(message: str, tone: str) -> None:
+    """As it is: square brackets in it are not rich's markup, and a narrow terminal breaks no line."""
+    err.print(message, style=tone, markup=False, soft_wrap=True)

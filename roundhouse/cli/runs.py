@@ -120,7 +120,7 @@ def draw_run(run: Run, contract: int) -> RenderableType:
     """A creation as bar, stages and money. `contract` is the number of workers wanted."""
     running = run.history[-1][1] if run.history else 0
     head = Table.grid(padding=(0, 2))
-    head.add_row(f"run {run.run_id}", run.status, run.step)
+    head.add_row(*(Text(words) for words in (f"run {run.run_id}", run.status, run.step)))
     bar = Table.grid(padding=(0, 2))
     bar.add_row(ProgressBar(total=max(contract, 1), completed=running, width=40), f"{running} of {contract} Running")
     stages = Table(box=None, pad_edge=False)
@@ -129,7 +129,7 @@ def draw_run(run: Run, contract: int) -> RenderableType:
     for record in run.stages:
         if record.verdict or record.running_at or record is run.stages[-1]:
             verdict = Text(record.verdict or "…", style=TONES.get(record.verdict, "dim"))
-            stages.add_row(record.group, str(record.stage + 1), str(record.target), verdict, record.reason)
+            stages.add_row(record.group, str(record.stage + 1), str(record.target), verdict, Text(record.reason))
     money = f"expected {run.expected_usd_per_hour:,.2f} USD/h"
     if run.actual_usd_per_hour is not None:
         money += f", actual {run.actual_usd_per_hour:,.2f} USD/h"
