@@ -102,7 +102,7 @@ def test_clusters_are_listed(bench: Bench) -> None:
 
 def test_control_commands_refuse_what_they_do_not_know(bench: Bench) -> None:
     bench.create(1)
-    for command, params, text in [
+    refused: list[tuple[str, dict[str, Any], str]] = [
         ("explode", {}, "no control command"),
         ("nodes", {"clutser": "train"}, "unknown parameters: clutser"),
         ("fail_node", {"instance_id": "i-0"}, "no node i-0"),
@@ -113,7 +113,8 @@ def test_control_commands_refuse_what_they_do_not_know(bench: Bench) -> None:
         ("inject", {"kind": "earthquake"}, "not one of"),
         ("inject", {"kind": "throttle"}, "needs the operation"),
         ("inject", {"kind": "stuck", "status": "Running"}, "stuck in"),
-    ]:
+    ]
+    for command, params, text in refused:
         with pytest.raises(ValueError, match=text):
             bench.control(command, **params)
     with pytest.raises(ControlRefused):
