@@ -11,7 +11,19 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from simulator.aws import alarms, events, hooks, iam, lambdas, metrics, policies, resources, services, virtual_time
+from simulator.aws import (
+    alarms,
+    events,
+    hooks,
+    iam,
+    lambdas,
+    log_patterns,
+    metrics,
+    policies,
+    resources,
+    services,
+    virtual_time,
+)
 from simulator.aws.asl import engine, replace
 from simulator.aws.launcher import build_world
 from simulator.aws.models import Models
@@ -127,6 +139,7 @@ def assemble(settings: Settings, scenario: dict[str, Any], world_spec: str, code
     world = build_world(world_spec, scenario, settings.clock, events.LiveSignals(settings))
     virtual_time.install(settings)
     events.install(settings)
+    log_patterns.install()
     policies.install(settings)
     lambdas.install(pool)
     resources.install()

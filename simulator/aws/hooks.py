@@ -72,6 +72,8 @@ HOOKS: tuple[Hook, ...] = (
     _hook(SERVICES + "cloudwatch_logs", "_put_log_events", "data"),
     _hook(SERVICES + "cloudwatch_logs", "_create_log_group", "data"),
     _hook(SERVICES + "cloudwatch_logs", "_create_log_stream", "data"),
+    _hook(SERVICES + "cloudwatch_logs", "_put_subscription_filter", "data"),
+    _hook(SERVICES + "cloudwatch_logs", "_subscription_pattern_matches", "pattern message"),
     _hook(SERVICES + "cloudwatch_logs", "_log_groups"),
     _hook(SERVICES + "cloudwatch_logs", "_fanout_to_subscription_filters", "group_name stream_name events"),
     _hook(SERVICES + "apigateway", "_extract_lambda_ref_from_integration_uri", "uri"),
