@@ -25,6 +25,7 @@ from roundhouse.line.approval import Approval
 from roundhouse.line.breaker import BreakerState
 from roundhouse.line.incident import Incident
 from roundhouse.line.policy import Policy
+from roundhouse.line.proof import Expected, Proof
 from roundhouse.line.state import Cluster, SlurmSnapshot
 from roundhouse.line.state import Pause as Pause
 
@@ -245,7 +246,10 @@ class Messenger(Protocol):
 
 # Proof -----------------------------------------------------------------------------------------------------------
 class NodeTest(Protocol):
-    def run(self, cluster: str, instance_id: str, since: datetime) -> tuple[str, str]:
-        """Test a node that is back: (`pass` | `fail` | `inconclusive` | `wait`, reason in words).
+    def run(
+        self, cluster: Cluster | None, expected: Expected, called_at: datetime, since: datetime, now: datetime
+    ) -> tuple[Proof, str]:
+        """Test the node that is expected to be back: the verdict and why, in words.
 
-        A test that did not run, or whose answer was lost, is `inconclusive`, never `pass`."""
+        `called_at` is when the repair was called, `since` when the node was first seen Running after it. A test that
+        did not run, or whose answer was lost, is INCONCLUSIVE, never PASS; WAIT means ask again later."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from roundhouse.contracts.notices import Notice, NoticeKind
@@ -70,11 +70,6 @@ def _extend(known: Approval, expires_at: datetime) -> Approval:
 def _silence(approval: Approval) -> str:
     label = next((o.label for o in approval.options if o.choice == approval.on_silence), approval.on_silence)
     return f"No answer by {approval.expires_at:%d %b %H:%M} UTC means: {label}."
-
-
-def expires(now: datetime, approval_s: float) -> datetime:
-    """When a question asked now expires: a little before the waiting task gives up, so the record decides."""
-    return now + timedelta(seconds=approval_s)
 
 
 def read(

@@ -7,26 +7,49 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from roundhouse.contracts.commands import REASON_PREFIX, Command, Verb
-from roundhouse.line.incident import Incident, Step
+from roundhouse.line.breaker import BreakerEntry
+from roundhouse.line.incident import Incident, begin_step, end_step, target_instance
 from roundhouse.line.policy import Policy
-from roundhouse.ports import AgentQueue, IncidentStore
+from roundhouse.line.state import Cluster
+from roundhouse.ports import AgentQueue, BreakerStore, IncidentStore, Outbox
+from roundhouse.steps import guard
 from roundhouse.steps.revise import revise
+
+DRAIN = "drain"
+KEEPS_DRAIN = {"human", "error", "inconclusive"}  # what failed or was not proved stays out of service
 
 
 def cordon(
-    incident_id: str, *, incidents: IncidentStore, agent: AgentQueue, policy: Policy, now: datetime
+    incident_id: str,
+    *,
+    incidents: IncidentStore,
+    agent: AgentQueue,
+    breaker: BreakerStore,
+    outbox: Outbox,
+    cluster: Cluster | None,
+    policy: Policy,
+    now: datetime,
 ) -> dict[str, Any]:
-    """Queue a drain with a deadline for the incident's node, once. The agent refuses it over anybody else's drain."""
+    """Queue a drain with a deadline for the incident's node, once, if the breaker lets one more node go.
+
+    Status `cordoned`, or `hold` when the breaker said no. The agent refuses to drain over anybody else's reason.
+    """
+    incident = revise(incidents, incident_id, lambda same: same)
+    instance = target_instance(incident)
+    entry = BreakerEntry(now, DRAIN, instance, incident.group or "", incident.cause.value)
+    admission = guard.admit(breaker, outbox, policy, entry, cluster, now)
+    if not admission.allowed:
+        return {"status": "hold", "reason": admission.reason, "wait_s": policy.poll_s}
     deadline = now + timedelta(seconds=policy.drain_deadline_s)
 
-    def mark(incident: Incident) -> Incident:
-        if incident.drained_by_us:
-            return incident
-        step = Step("cordon", now, now, f"drain asked for, running jobs may end until {deadline:%H:%M} UTC")
-        return replace(incident, drained_by_us=True, steps=(*incident.steps, step))
+    def mark(current: Incident) -> Incident:
+        if current.drained_by_us:
+            return current
+        detail = f"jobs on {current.slurm_name or instance} may run until {deadline:%H:%M} UTC"
+        return replace(begin_step(current, DRAIN, now, detail), drained_by_us=True)
 
     incident = revise(incidents, incident_id, mark)
-    agent.send(_command(incident, Verb.CORDON, incident.instance_id, policy, now, deadline))
+    agent.send(_command(incident, Verb.CORDON, instance, policy, now, deadline))
     return {"status": "cordoned", "deadline": deadline.isoformat()}
 
 
@@ -36,16 +59,37 @@ def resume(
     *,
     incidents: IncidentStore,
     agent: AgentQueue,
+    cluster: Cluster | None,
     policy: Policy,
     now: datetime,
 ) -> dict[str, Any]:
-    """Undo our own drain, if there is one, for the instance that now stands behind the node; `result` goes on."""
+    """Undo our own drain, if there is one, for the instance that now stands behind the node; `result` goes on.
+
+    A node that we could not mend, or could not prove, stays drained: nothing unproved goes back to the scheduler.
+    """
     incident = revise(incidents, incident_id, lambda same: same)
-    if incident.drained_by_us:
-        instance = incident.current_instance_id or incident.instance_id
-        agent.send(_command(incident, Verb.RESUME, instance, policy, now, None))
-        step = Step("resume", now, now, f"our drain taken back on {instance}")
-        revise(incidents, incident_id, lambda i: replace(i, drained_by_us=False, steps=(*i.steps, step)))
+    failed = (
+        bool(incident.attempts)
+        and result.get("status") != "pass"
+        and result.get("outcome")
+        not in {
+            "recovered",
+            "superseded",
+        }
+    )
+    if not incident.drained_by_us or failed or result.get("status") in KEEPS_DRAIN:
+        return result
+    heir = cluster.by_logical(incident.logical_id) if cluster and incident.logical_id else None
+    instance = (heir.instance_id if heir else None) or target_instance(incident)
+    agent.send(_command(incident, Verb.RESUME, instance, policy, now, None))
+
+    def mark(current: Incident) -> Incident:
+        ended = (
+            end_step(current, DRAIN, now) if any(s.name == DRAIN and not s.ended_at for s in current.steps) else current
+        )
+        return replace(end_step(ended, "resume", now, f"our drain taken back on {instance}"), drained_by_us=False)
+
+    revise(incidents, incident_id, mark)
     return result
 
 

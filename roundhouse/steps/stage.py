@@ -60,13 +60,15 @@ def watch(
         facts=evidence.facts(run, group, running_at, sightings, surroundings, spec, now),
         now=now,
     )
-    status, reason = _status(progress, found, now)
+    status, reason = _status(progress, found, run, now)
     judged = found.verdict.value if status in {"verified", "lost", "unknown"} else ""
+    if run.accepted_loss and status == "verified" and found.verdict is not Verdict.VERIFIED:
+        judged = "ACCEPTED"
     record = replace(record, verdict=judged, reason=found.reason if ready or status == "lost" else progress.reason)
 
     def write(current: Run) -> Run:
         kept = tuple(r for r in current.stages if (r.group, r.stage) != (record.group, record.stage))
-        proven = {*current.proven, *(found.instances if status == "verified" else ())}
+        proven = {*current.proven, *(found.instances if judged == "VERIFIED" else ())}
         moved = replace(
             current,
             stages=(*kept, record),
@@ -91,8 +93,15 @@ def watch(
     }
 
 
-def _status(progress: StageProgress, found: DiscountVerdict, now: datetime) -> tuple[str, str]:
-    """What the workflow does next. A lost discount is acted on before the stage is full: every node costs."""
+def _status(progress: StageProgress, found: DiscountVerdict, run: Run, now: datetime) -> tuple[str, str]:
+    """What the workflow does next. A lost discount is acted on before the stage is full: every node costs.
+
+    Once people have accepted the price, the discount no longer stops anything.
+    """
+    if run.accepted_loss and progress.state is StageState.READY:
+        return "verified", found.reason
+    if run.accepted_loss and progress.state is not StageState.GAVE_UP:
+        return "wait", progress.reason
     if found.verdict is Verdict.LOST:
         return "lost", found.reason
     if progress.state is StageState.GAVE_UP:

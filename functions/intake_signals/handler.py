@@ -1,0 +1,35 @@
+"""intake_signals: every signal becomes at most one incident and one workflow. Reads HyperPod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from functions import runtime
+from roundhouse.steps.intake import Intake, envelope_of
+
+
+@runtime.handler
+def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Event: a batch of the queue. Answer: `batchItemFailures`; a failed message comes again alone."""
+    intake = Intake(
+        reader=runtime.reader(),
+        incidents=runtime.incidents(),
+        control=runtime.control(),
+        breaker=runtime.breaker(),
+        outbox=runtime.outbox(),
+        workflows=runtime.workflows(),
+        remediate_arn=runtime.require("REMEDIATE_ARN"),
+        policy=runtime.settings().policy(),
+        now=runtime.clock().now(),
+    )
+
+    def take(record: SQSRecord) -> None:
+        for told in intake.take(envelope_of(record.body)):
+            runtime.logger.info(told, message_id=record.message_id)
+
+    # A batch that fails whole answers like any other: the queue counts the tries and keeps the dead letters.
+    processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
+    return dict(process_partial_response(event=event, record_handler=take, processor=processor, context=context))

@@ -1,0 +1,208 @@
+"""Acting on a node: live state again, the decision again, the breaker, the ledger, then one call. Ports only.
+
+Every path through here can be taken twice: what an earlier run claimed or called is found in the ledger, and what
+became of it is read from live state, never guessed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from roundhouse.contracts.ledger import LedgerEntry, LedgerState
+from roundhouse.errors import AwsFailure, ConditionFailed, InvalidRequest, NotFound, Throttled
+from roundhouse.line import action
+from roundhouse.line.action import Effect, Result
+from roundhouse.line.approval import ApprovalStatus
+from roundhouse.line.decision import Decision, Facts, Verdict, recheck
+from roundhouse.line.incident import Attempt, Incident, IncidentState, begin_step, end_step, with_attempt
+from roundhouse.line.ladder import Rung
+from roundhouse.line.policy import Policy
+from roundhouse.ports import (
+    ApprovalStore,
+    BatchAnswer,
+    BreakerStore,
+    ClusterWriter,
+    IncidentStore,
+    Ledger,
+    Outbox,
+)
+from roundhouse.steps import guard, words
+from roundhouse.steps.cordon import DRAIN
+from roundhouse.steps.facts import Sources
+from roundhouse.steps.people import repair_approval_id
+from roundhouse.steps.revise import revise
+
+REPAIR = "repair"
+SHOWS_EFFECT_S = 600  # how long an unchanged node is watched before a lost call may be repeated
+LEDGER_BACK = timedelta(days=14)
+
+
+@dataclass(frozen=True)
+class Actor:
+    """The ports of one action."""
+
+    sources: Sources
+    incidents: IncidentStore
+    ledger: Ledger
+    breaker: BreakerStore
+    approvals: ApprovalStore
+    writer: ClusterWriter
+    outbox: Outbox
+
+    @property
+    def policy(self) -> Policy:
+        return self.sources.policy
+
+    def step(self, incident_id: str, decided: dict[str, Any], now: datetime) -> dict[str, Any]:
+        """Do the decided rung to the decided instance, if it is still right.
+
+        Status `called` (watch the node) · `wait` (jobs still drain, or live state must tell first) · `decide` (a guard
+        holds, or the attempt failed inside HyperPod) · else the incident ends, with `outcome` and `reason`.
+        """
+        incident = revise(self.incidents, incident_id, lambda same: same)
+        decision = Decision(
+            Verdict(decided["status"]),
+            str(decided["reason"]),
+            rung=Rung(decided["rung"]),
+            instance_id=str(decided["instance_id"]),
+        )
+        attempt = self._attempt(incident, decision)
+        known = self.ledger.get(action.claim(decision, incident, now, attempt).action_id)
+        facts = self.sources.gather(incident, now)
+        if known is not None:
+            return self._continue(known, incident, decision, facts, now)
+        if decision.verdict is Verdict.ASK and not self._approved(incident, decision):
+            return {"status": "deny", "reason": "there is no approval on record for this action on this instance"}
+        again = recheck(decision, facts)
+        if again.verdict is not Verdict.ACT:
+            return self._not_now(again)
+        entry = action.counted(incident, decision.rung.value, decision.instance_id, now)
+        admission = guard.admit(self.breaker, self.outbox, self.policy, entry, facts.cluster, now)
+        if not admission.allowed:
+            return {"status": "decide", "reason": admission.reason, "wait_s": self.policy.poll_s}
+        try:
+            claimed = self.ledger.put(action.claim(decision, incident, now, attempt))
+        except ConditionFailed:
+            return {
+                "status": "wait",
+                "reason": "another run has just claimed this action",
+                "wait_s": self.policy.poll_s,
+            }
+        return self._call(claimed, incident, decision, facts, now)
+
+    def _attempt(self, incident: Incident, decision: Decision) -> int:
+        since = incident.opened_at - LEDGER_BACK
+        entries = self.ledger.of_cluster(incident.cluster, since)
+        return action.attempt_number(entries, incident, decision.rung, decision.instance_id)
+
+    def _approved(self, incident: Incident, decision: Decision) -> bool:
+        """The stored record alone counts: it must be decided, for this rung and this very instance."""
+        identity = repair_approval_id(incident, decision.rung.value, decision.instance_id)
+        approval = self.approvals.get(identity)
+        return (
+            approval is not None
+            and approval.status is ApprovalStatus.DECIDED
+            and approval.choice == "approve"
+            and approval.instance_id == decision.instance_id
+            and approval.rung == decision.rung.value
+        )
+
+    def _continue(
+        self, entry: LedgerEntry, incident: Incident, decision: Decision, facts: Facts, now: datetime
+    ) -> dict[str, Any]:
+        """An earlier run of this step got as far as the ledger: live state says how far."""
+        if entry.state in {LedgerState.CALLED, LedgerState.CONFIRMED}:
+            return self._called(entry, incident, decision, now, "HyperPod accepted it in an earlier run of this step")
+        effect, why = action.judge_lost(entry, facts.cluster, now, SHOWS_EFFECT_S)
+        match effect:
+            case Effect.TOOK:
+                self.ledger.put(replace(entry, state=LedgerState.CALLED, detail=why[:500], updated_at=now))
+                return self._called(entry, incident, decision, now, f"the answer was lost, but it took effect: {why}")
+            case Effect.NOT_YET | Effect.UNKNOWN:
+                return {"status": "wait", "reason": why, "wait_s": self.policy.poll_s}
+            case Effect.MAY_REPEAT:
+                self.ledger.put(action.ended_without_effect(entry, why, now))
+                return {"status": "wait", "reason": f"{why}; it is called again", "wait_s": 1}
+
+    def _call(
+        self, claimed: LedgerEntry, incident: Incident, decision: Decision, facts: Facts, now: datetime
+    ) -> dict[str, Any]:
+        role = facts.cluster.role(incident.group) if facts.cluster else ""
+        try:
+            answer = self._hyperpod(decision, incident.cluster)
+        except Throttled as failure:
+            self.ledger.put(action.ended_without_effect(claimed, str(failure), now))
+            return {"status": "wait", "reason": f"HyperPod asks to slow down: {failure}", "wait_s": self.policy.poll_s}
+        except (NotFound, InvalidRequest) as failure:
+            self.ledger.put(action.ended_without_effect(claimed, str(failure), now))
+            return {"status": "human", "outcome": "escalated", "reason": f"HyperPod refused: {failure}"}
+        except AwsFailure as failure:
+            called = action.lost(claimed, f"{type(failure).__name__}: {failure}", now)
+            self.ledger.put(called.entry)
+            return {"status": "wait", "reason": called.reason, "wait_s": self.policy.poll_s}
+        called = action.read_answer(claimed, answer.accepted, answer.failed, role, now)
+        stored = self.ledger.put(called.entry)
+        match called.result:
+            case Result.ACCEPTED | Result.IN_HAND:
+                result = "called" if called.result is Result.ACCEPTED else "in_hand"
+                return self._called(stored, incident, decision, now, called.reason, result)
+            case Result.GONE:
+                return {"status": "gone", "outcome": "superseded", "reason": called.reason}
+            case Result.RETRY | Result.UNKNOWN:
+                return {"status": "wait", "reason": called.reason, "wait_s": self.policy.poll_s}
+            case Result.HUMAN:
+                return {"status": "human", "outcome": "escalated", "reason": called.reason}
+
+    def _hyperpod(self, decision: Decision, cluster: str) -> BatchAnswer:
+        match decision.rung:
+            case Rung.REBOOT:
+                return self.writer.reboot(cluster, [decision.instance_id])
+            case Rung.REPLACE:
+                return self.writer.replace(cluster, [decision.instance_id])
+            case Rung.DELETE_RESTORE:
+                return self.writer.delete_nodes(cluster, [decision.instance_id])
+            case _:
+                raise InvalidRequest(f"{decision.rung} is not a call to HyperPod")
+
+    def _called(
+        self,
+        entry: LedgerEntry,
+        incident: Incident,
+        decision: Decision,
+        now: datetime,
+        reason: str,
+        result: str = "called",
+    ) -> dict[str, Any]:
+        def write(current: Incident) -> Incident:
+            last = current.attempts[-1] if current.attempts else None
+            same = last and last.rung is decision.rung and last.instance_id == decision.instance_id
+            if same and last and last.result in {"called", "in_hand"}:
+                return current
+            moved = with_attempt(current, Attempt(decision.rung, decision.instance_id, now, result))
+            if any(step.name == DRAIN and step.ended_at is None for step in moved.steps):
+                moved = end_step(moved, DRAIN, now)
+            return replace(
+                begin_step(moved, REPAIR, now, f"{decision.rung.in_words} {decision.instance_id}: {reason}"),
+                state=IncidentState.ACTING,
+            )
+
+        changed = revise(self.incidents, incident.incident_id, write)
+        title = f"{decision.rung.value.replace('_', ' ').capitalize()} of {decision.instance_id} called"
+        self.outbox.tell(words.step(changed, entry.action_id, title, reason))
+        return {"status": "called", "reason": reason, "wait_s": self.policy.poll_s}
+
+    def _not_now(self, again: Decision) -> dict[str, Any]:
+        """What the fresh look said instead."""
+        if again.outcome is not None:
+            return {
+                "status": "closed",
+                "outcome": again.outcome.value,
+                "reason": again.reason,
+                "advice": list(again.advice),
+            }
+        wait_s = max(1, again.wait_s or self.policy.poll_s)
+        if again.verdict is Verdict.WAIT:
+            return {"status": "wait", "reason": again.reason, "wait_s": wait_s}
+        return {"status": "decide", "reason": again.reason, "wait_s": wait_s}

@@ -1,0 +1,72 @@
+"""Closing an incident: its outcome, in the record, in the breaker and to people. Ports only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from roundhouse.contracts.notices import Notice
+from roundhouse.line.incident import Incident, IncidentState, Outcome, close
+from roundhouse.line.policy import Policy
+from roundhouse.line.state import Cluster
+from roundhouse.ports import BreakerStore, IncidentStore, Outbox
+from roundhouse.steps import guard, words
+from roundhouse.steps.cordon import DRAIN
+from roundhouse.steps.people import APPROVAL
+from roundhouse.steps.revise import revise
+
+HEALTHY = {Outcome.REPAIRED, Outcome.RECOVERED, Outcome.SUPERSEDED}
+
+
+def step(
+    incident_id: str,
+    result: dict[str, Any],
+    *,
+    incidents: IncidentStore,
+    breaker: BreakerStore,
+    outbox: Outbox,
+    cluster: Cluster | None,
+    policy: Policy,
+    now: datetime,
+) -> dict[str, Any]:
+    """Close it with the outcome that `result` names. Closing twice changes nothing and tells nobody again."""
+    outcome, why = _outcome(result)
+
+    def write(incident: Incident) -> Incident:
+        heir = cluster.by_logical(incident.logical_id) if cluster and incident.logical_id else None
+        if incident.state is not IncidentState.CLOSED and heir and heir.instance_id:
+            incident = replace(incident, current_instance_id=heir.instance_id)
+        return close(incident, outcome, now, why)
+
+    incident = revise(incidents, incident_id, write)
+    ended = incident.outcome or outcome
+    guard.canary(breaker, outbox, policy, incident.instance_id, ended in HEALTHY, now)
+    if ended in HEALTHY:
+        guard.recovered(breaker, outbox, policy, incident.instance_id, cluster, now)
+    for notice in _told(incident, result, why):
+        outbox.tell(notice)
+    return {"status": "closed", "incident_id": incident_id, "outcome": ended.value, "reason": incident.decision}
+
+
+def _outcome(result: dict[str, Any]) -> tuple[Outcome, str]:
+    if result.get("status") == "error":
+        return Outcome.ESCALATED, f"a step failed for good: {result.get('error')}: {str(result.get('cause'))[:400]}"
+    named = result.get("outcome")
+    reason = str(result.get("reason") or "")
+    if named:
+        return Outcome(str(named)), reason
+    return Outcome.ESCALATED, f"the workflow ended without an outcome ({result.get('status')}): {reason}"
+
+
+def _told(incident: Incident, result: dict[str, Any], why: str) -> list[Notice]:
+    """Who was told that it began is told how it ended; what needs people is always told; the rest is in the record."""
+    outcome = incident.outcome
+    began = bool(incident.attempts) or any(step.name in {DRAIN, APPROVAL} for step in incident.steps)
+    if not began and outcome not in {Outcome.ESCALATED, Outcome.OBSERVED}:
+        return []
+    if result.get("guard") == "controller":
+        return [words.controller_lost(incident)]
+    advice = [f"• {line}" for line in result.get("advice") or []]
+    without = f"Would have been done: {result['unguarded']}." if result.get("unguarded") else ""
+    return [words.closed(incident, "\n".join([why, without, *advice]).strip())]

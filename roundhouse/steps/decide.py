@@ -1,0 +1,74 @@
+"""Deciding about an incident: gather facts, ask the pure decision, write down what it said. Ports only."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from roundhouse.line.breaker import BreakerEntry, BreakerStatus
+from roundhouse.line.decision import Decision, Facts, Guard, Verdict, applied, decide
+from roundhouse.line.incident import Incident, begin_step, end_step
+from roundhouse.line.policy import Policy
+from roundhouse.ports import IncidentStore, Outbox
+from roundhouse.steps import guard, words
+from roundhouse.steps.facts import Sources
+from roundhouse.steps.revise import revise
+
+GRACE = "grace"
+
+
+def step(
+    incident_id: str, *, sources: Sources, incidents: IncidentStore, outbox: Outbox, now: datetime
+) -> dict[str, Any]:
+    """Decide, and answer in plain members: `status` is the verdict's name, the rest see `plain`."""
+    incident = revise(incidents, incident_id, lambda i: _seen(i, now))
+    facts = sources.gather(incident, now)
+    decision = decide(facts)
+    if decision.guard is Guard.BREAKER:
+        _open_breaker(decision, facts, sources, outbox, now)
+
+    def write(current: Incident) -> Incident:
+        after = applied(current, decision, now)
+        return end_step(after, GRACE, now) if _grace_over(after, decision) else after
+
+    incident = revise(incidents, incident_id, write)
+    if decision.verdict in {Verdict.ASK, Verdict.ACT}:
+        outbox.tell(words.opened(incident, decision.reason))
+    return plain(decision, sources.policy)
+
+
+def plain(decision: Decision, policy: Policy) -> dict[str, Any]:
+    """A decision as workflow data: times in seconds, enums as their values."""
+    return {
+        "status": decision.verdict.value,
+        "reason": decision.reason,
+        "rung": decision.rung.value,
+        "instance_id": decision.instance_id,
+        "guard": decision.guard.value if decision.guard else None,
+        "unguarded": decision.unguarded,
+        "wait_s": max(1, decision.wait_s),
+        "outcome": decision.outcome.value if decision.outcome else None,
+        "advice": list(decision.advice),
+        "approval_s": policy.approval_ttl_s,
+    }
+
+
+def _seen(incident: Incident, now: datetime) -> Incident:
+    """The grace becomes a step of its own, measured from the opening."""
+    if any(step.name == GRACE for step in incident.steps):
+        return incident
+    return begin_step(incident, GRACE, incident.opened_at, "time for HyperPod's own repair and for late news")
+
+
+def _grace_over(incident: Incident, decision: Decision) -> bool:
+    running = any(step.name == GRACE and step.ended_at is None for step in incident.steps)
+    return running and decision.verdict is not Verdict.WAIT
+
+
+def _open_breaker(decision: Decision, facts: Facts, sources: Sources, outbox: Outbox, now: datetime) -> None:
+    """A hold by a breaker that the facts showed closed is its opening: let the store decide, and people be told."""
+    if facts.breaker is None or facts.breaker.status is not BreakerStatus.CLOSED:
+        return
+    incident = facts.incident
+    entry = BreakerEntry(now, "drain", decision.instance_id, incident.group or "", incident.cause.value)
+    guard.open_if_refused(sources.breaker, outbox, sources.policy, entry, facts.cluster, now)

@@ -1,0 +1,53 @@
+"""Gathering everything that a decision depends on, read just now. Ports only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from roundhouse.errors import AwsFailure
+from roundhouse.line.decision import Facts
+from roundhouse.line.incident import Incident
+from roundhouse.line.ladder import History
+from roundhouse.line.policy import Policy
+from roundhouse.line.state import Cluster, ClusterEvent
+from roundhouse.ports import BreakerStore, ClusterReader, ControlStore, Ledger
+from roundhouse.steps import guard, look
+
+HISTORY = timedelta(days=7)  # longer than any budget or cooldown
+EVENTS_BEFORE = timedelta(minutes=15)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where facts come from."""
+
+    reader: ClusterReader
+    control: ControlStore
+    ledger: Ledger
+    breaker: BreakerStore
+    policy: Policy
+
+    def gather(self, incident: Incident, now: datetime) -> Facts:
+        """The facts of one incident now. What cannot be read is None in them, and stops action."""
+        cluster = look.live(self.reader, self.control, self.policy, now)
+        return Facts(
+            incident=incident,
+            cluster=cluster,
+            history=History.of(self.ledger.of_cluster(self.policy.cluster, now - HISTORY)),
+            breaker=guard.load(self.breaker, self.policy.cluster),
+            policy=self.policy,
+            now=now,
+            pause=self.control.pause(),
+            events=self.events(incident, cluster),
+        )
+
+    def events(self, incident: Incident, cluster: Cluster | None) -> tuple[ClusterEvent, ...]:
+        """HyperPod's events of the incident's group since shortly before it was opened; none when not readable."""
+        if cluster is None:
+            return ()
+        try:
+            after = incident.opened_at - EVENTS_BEFORE
+            return tuple(self.reader.events(self.policy.cluster, after=after, group=incident.group))
+        except AwsFailure:
+            return ()

@@ -1,0 +1,147 @@
+"""Intake: one signal in, at most one incident and one workflow out. Ports only.
+
+Safe to run any number of times on the same message, in any order, from several Lambdas at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from roundhouse.errors import AwsFailure, BadInput, ConditionFailed
+from roundhouse.line.breaker import BreakerEntry
+from roundhouse.line.event import Event, Health
+from roundhouse.line.incident import Incident, IncidentState, IntakeVerdict, admit, locate
+from roundhouse.line.policy import Policy
+from roundhouse.line.state import Cluster
+from roundhouse.ports import (
+    BreakerStore,
+    ClusterReader,
+    ControlStore,
+    IncidentStore,
+    Outbox,
+    Workflows,
+)
+from roundhouse.steps import guard, look
+from roundhouse.steps.revise import TRIES
+from roundhouse.triage import hyperpod, signals
+
+REMEMBERED = timedelta(days=7)  # how far back incidents are looked at
+
+
+@dataclass
+class Intake:
+    """The ports of intake, and live state read at most once an invocation (`cluster` is read when first needed)."""
+
+    reader: ClusterReader
+    incidents: IncidentStore
+    control: ControlStore
+    breaker: BreakerStore
+    outbox: Outbox
+    workflows: Workflows
+    remediate_arn: str
+    policy: Policy
+    now: datetime
+    _cluster: Cluster | None = None
+    _looked: bool = False
+
+    def cluster(self) -> Cluster | None:
+        """Live state now, None when it could not be read."""
+        if not self._looked:
+            self._cluster, self._looked = look.live(self.reader, self.control, self.policy, self.now), True
+        return self._cluster
+
+    def take(self, envelope: dict[str, Any]) -> list[str]:
+        """Take one message of the intake queue: an EventBridge envelope. What became of each event, in words.
+
+        Raises MalformedEvent for what is not what it should be: it belongs into the dead-letter queue.
+        """
+        signal = signals.read(envelope, self.now, self.control.snapshot(self.policy.cluster))
+        told = [self._event(event) for event in signal.events]
+        if signal.snapshot is not None:
+            self.control.keep_snapshot(self.policy.cluster, signal.snapshot)
+        return told or [signal.note or "nothing in it"]
+
+    def _event(self, event: Event) -> str:
+        if event.needs_lookup:
+            event = self._looked_up(event)
+        cluster = None if event.health is Health.INFO and not event.repair_begun else self.cluster()
+        for _ in range(TRIES):
+            candidates = self._candidates(event, cluster)
+            found = admit(event, candidates, cluster, self.policy, self.now)
+            try:
+                stored = [self.incidents.put(each) for each in (found.recovered or _one(found.incident))]
+            except ConditionFailed:
+                continue  # another Lambda has just stored this incident, or its twin: look again
+            match found.verdict:
+                case IntakeVerdict.OPEN:
+                    self._open(stored[0], cluster)
+                case IntakeVerdict.JOIN:
+                    self._start(stored[0])  # heals a crash between storing and starting
+                case IntakeVerdict.RECOVER:
+                    for each in stored:
+                        guard.recovered(self.breaker, self.outbox, self.policy, each.instance_id, cluster, self.now)
+                case IntakeVerdict.NOTE | IntakeVerdict.IGNORE:
+                    self._heal(event, candidates, cluster)
+            return f"{found.verdict.value}: {found.reason}"
+        raise ConditionFailed(f"incidents of {event.instance_id} are changing too fast")
+
+    def _looked_up(self, event: Event) -> Event:
+        """The event with its metadata. EventBridge delivers them null; when nobody answers it goes on without."""
+        try:
+            return hyperpod.enrich(event, self.reader.event(self.policy.cluster, event.event_id))
+        except AwsFailure:
+            return event
+
+    def _candidates(self, event: Event, cluster: Cluster | None) -> Sequence[Incident]:
+        located = locate(event, cluster)
+        known = self.incidents.of_cluster(self.policy.cluster, self.now - REMEMBERED)
+        wanted = {located.instance_id, f"node:{located.logical_id}", f"group:{located.group}", "cluster"}
+        if located.slurm_name:
+            wanted.add(f"name:{located.slurm_name}")
+        return [i for i in known if wanted & {i.instance_id, i.current_instance_id}]
+
+    def _heal(self, event: Event, candidates: Sequence[Incident], cluster: Cluster | None) -> None:
+        """A message seen before may be one whose first taker died between storing and starting."""
+        for incident in candidates:
+            seen = any(known.event_id == event.event_id for known in incident.evidence)
+            if seen and incident.state is IncidentState.OPEN and incident.health == Health.UNHEALTHY:
+                self._open(incident, cluster)
+
+    def _open(self, incident: Incident, cluster: Cluster | None) -> None:
+        """Count the signal and start the workflow; a second time both change nothing."""
+        signal = BreakerEntry(
+            at=incident.opened_at,
+            kind="signal",
+            instance_id=incident.instance_id,
+            group=incident.group or "",
+            cause=incident.cause.value,
+        )
+        guard.note(self.breaker, self.outbox, self.policy, signal, cluster, self.now)
+        self._start(incident)
+
+    def _start(self, incident: Incident) -> None:
+        if incident.state is IncidentState.CLOSED:
+            return
+        grace = self.policy.rule(incident.cause).grace_s
+        self.workflows.start(
+            self.remediate_arn, incident.incident_id, {"incident_id": incident.incident_id, "grace_s": grace}
+        )
+
+
+def _one(incident: Incident | None) -> tuple[Incident, ...]:
+    return () if incident is None else (incident,)
+
+
+def envelope_of(body: str) -> dict[str, Any]:
+    """The envelope in a queue message. Raises BadInput when it is not a JSON object."""
+    try:
+        envelope = json.loads(body)
+    except ValueError as error:
+        raise BadInput(f"not JSON: {error} in {body[:120]!r}") from error
+    if not isinstance(envelope, dict):
+        raise BadInput(f"not an event envelope: {body[:120]!r}")
+    return envelope
