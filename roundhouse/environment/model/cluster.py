@@ -18,7 +18,7 @@ class Lifecycle(Section):
 
 
 class Cluster(Section):
-    """The cluster. `health_log_group` is known only once it exists: `/aws/sagemaker/Clusters/<name>/<id>`."""
+    """The cluster as a whole. Every group runs the same lifecycle scripts."""
 
     name: ClusterName
     provisioning_mode: Literal["continuous", "legacy"] = "continuous"
@@ -26,7 +26,6 @@ class Cluster(Section):
     execution_role_arn: RoleArn
     lifecycle: Lifecycle
     tags: Annotated[dict[TagKey, TagValue], Field(max_length=50, default_factory=dict)]
-    health_log_group: Annotated[str, Field(min_length=1, max_length=512)] | None = None
 
 
 class Waits(Section):

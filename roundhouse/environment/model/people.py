@@ -8,7 +8,6 @@ from roundhouse.environment.model.base import Section
 from roundhouse.environment.model.types import (
     ApiUrl,
     Duration,
-    Email,
     SecretName,
     Several,
     SlackChannel,
@@ -36,8 +35,7 @@ class Costs(Section):
 
 
 class Deployment(Section):
-    """How the stacks treat their own state, and who gets their alarms."""
+    """How the stacks treat their own state."""
 
     deletion_protection: bool = True
     log_retention_days: Literal[7, 14, 30, 60, 90, 180, 365] = 90
-    alarm_emails: Several[Email] = ()

@@ -119,9 +119,6 @@ ApiUrl = Annotated[
         '"https://slack.com/api/"',
     ),
 ]
-Email = Annotated[
-    str, matching(r"[\w.+-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", "an e-mail address", '"gpu-ops@example.com"')
-]
 Usd = Annotated[float, Field(gt=0, le=1_000_000)]
 Share = Annotated[float, Field(gt=0, le=1)]
 Percent = Annotated[float, Field(gt=0, le=100)]

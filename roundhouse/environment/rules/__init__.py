@@ -44,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     policy.grace_leaves_room,
     policy.budgets_are_for_repairs,
     policy.protected_groups_exist,
+    policy.floors_are_of_groups,
     policy.floors_fit,
     people.somebody_may_approve,
     people.approvers_are_given_once,

@@ -95,12 +95,18 @@ def protected_groups_exist(env: Environment, catalog: Catalog) -> Iterator[Probl
             yield Problem(f"policy.protected_groups[{index}]", shown(name), "there is no such group", remedy)
 
 
+def floors_are_of_groups(env: Environment, catalog: Catalog) -> Iterator[Problem]:
+    names = [group.name for group in env.groups]
+    for name, floor in env.policy.capacity_floor.items():
+        if name not in names:
+            remedy = f"Groups are {', '.join(names)}"
+            yield Problem(f"policy.capacity_floor.{name}", str(floor), "there is no such group", remedy)
+
+
 def floors_fit(env: Environment, catalog: Catalog) -> Iterator[Problem]:
     counts = {group.name: group.count for group in env.groups}
     for name, floor in env.policy.capacity_floor.items():
         path = f"policy.capacity_floor.{name}"
-        if name not in counts:
-            yield Problem(path, str(floor), "there is no such group", f"Groups are {', '.join(counts)}")
-        elif floor > counts[name]:
+        if name in counts and floor > counts[name]:
             reason = f"the floor is above the contract's {counts[name]}: nothing could ever be repaired"
             yield Problem(path, str(floor), reason, f"Write at most {counts[name]}")
