@@ -22,7 +22,7 @@ def table_of(incidents: list[Incident]) -> Table:
     """Incidents as a table, oldest first."""
     table = Table(box=None, pad_edge=False)
     for column in ("Incident", "Node", "Instance", "Cause", "Seen", "State", "Decision"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column == "Incident")  # that one is copied into `explain`
     for each in incidents:
         state = OUTCOMES[each.outcome] if each.outcome else each.state.value
         cells = (
