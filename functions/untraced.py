@@ -14,11 +14,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Untraced:
     """The members of Powertools' Tracer that handlers use."""
 
-    def capture_lambda_handler(self, handler: F | None = None, **_: object) -> F | Callable[[F], F]:
-        return handler if handler is not None else self._same
+    def capture_lambda_handler(self, handler: Callable[..., Any] | None = None, **_: object) -> Any:
+        return handler if handler is not None else _same
 
-    def capture_method(self, method: F | None = None, **_: object) -> F | Callable[[F], F]:
-        return method if method is not None else self._same
+    def capture_method(self, method: Callable[..., Any] | None = None, **_: object) -> Any:
+        return method if method is not None else _same
 
     def put_annotation(self, key: str, value: object) -> None:
         """Nothing is annotated."""
@@ -26,6 +26,6 @@ class Untraced:
     def put_metadata(self, key: str, value: object, namespace: str | None = None) -> None:
         """Nothing is kept."""
 
-    @staticmethod
-    def _same(function: F) -> F:
-        return function
+
+def _same(function: F) -> F:
+    return function

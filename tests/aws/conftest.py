@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +76,15 @@ def make_table(client: Any, table: str, key: str) -> None:
 @pytest.fixture
 def sagemaker() -> Iterator[tuple[Any, Stubber]]:
     """A SageMaker client and its stub; every answer that was queued must have been asked for."""
-    client = boto3.client("sagemaker", region_name="us-west-2")
+    client = _sagemaker()
     with Stubber(client) as stub:
         yield client, stub
         stub.assert_no_pending_responses()
+
+
+@cache
+def _sagemaker() -> Any:
+    return boto3.client("sagemaker", region_name="us-west-2")
 
 
 def sample(name: str) -> Any:

@@ -271,7 +271,7 @@ def test_a_legacy_cluster_has_no_events_and_says_so(sagemaker: Any) -> None:
         reader(client).events(NAME, NOW)
 
 
-def test_metadata_of_nulls_only_leaves_the_summary(sagemaker: Any) -> None:
+def test_metadata_of_nulls_only_leaves_the_summary(sagemaker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """botocore refuses to parse a union without a member: that must not look like a lost answer for ever."""
     client, stub = sagemaker
     stub.add_response("list_cluster_events", {"Events": [summary(1, MISSED, "Warn")]}, EVENTS)
@@ -285,7 +285,7 @@ def test_metadata_of_nulls_only_leaves_the_summary(sagemaker: Any) -> None:
     # The stub answers before the wire; only this operation is to come from there.
     unstubbed = boto3.client("sagemaker", region_name="us-west-2")
     unstubbed.meta.events.register("before-send.sagemaker.DescribeClusterEvent", nulls)
-    client.describe_cluster_event = unstubbed.describe_cluster_event
+    monkeypatch.setattr(client, "describe_cluster_event", unstubbed.describe_cluster_event)
     for _ in range(2):
         (event,) = subject.events(NAME, NOW)
         assert (event.level, event.description) == ("Warn", MISSED)
