@@ -20,6 +20,11 @@ from simulator.client import EmbeddedAws
 
 STACK_SECONDS = 180.0
 
+TEMPLATE_BODY_BYTES = 51_200
+"""CloudFormation takes longer templates from S3 only."""
+
+BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
+
 Progress = Callable[[str], None]
 
 
@@ -45,9 +50,11 @@ def deploy(aws: EmbeddedAws, assembly: Path, progress: Progress = lambda text: N
     """Deploy every stack of the assembly directory. Raises DeployError, or FileNotFoundError without a manifest."""
     artifacts = json.loads((assembly / "manifest.json").read_text())["artifacts"]
     stacks = {name: one for name, one in artifacts.items() if one["type"] == "aws:cloudformation:stack"}
-    for name in artifacts:
-        if artifacts[name]["type"] == "cdk:asset-manifest":
-            _upload(aws, assembly, assembly / artifacts[name]["properties"]["file"], progress)
+    _bootstrap(aws)
+    uploaded: set[tuple[str, str]] = set()
+    for artifact in artifacts.values():
+        if artifact["type"] == "cdk:asset-manifest":
+            _upload(aws, assembly / artifact["properties"]["file"], uploaded, progress)
     outputs = {}
     for name in _in_order(stacks, artifacts):
         properties = stacks[name]["properties"]
@@ -84,12 +91,12 @@ def deploy_template(
 
 
 def _template_argument(aws: EmbeddedAws, template: str) -> dict[str, str]:
-    if len(template) <= 51_200:
+    if len(template) <= TEMPLATE_BODY_BYTES:
         return {"TemplateBody": template}
     bucket, key = "roundhouse-templates", hashlib.sha256(template.encode()).hexdigest()
     _ensure_bucket(aws, bucket)
     aws.client("s3").put_object(Bucket=bucket, Key=key, Body=template.encode())
-    return {"TemplateURL": f"https://{bucket}.s3.{aws.region}.amazonaws.com/{key}"}
+    return {"TemplateURL": f"https://s3.{aws.region}.amazonaws.com/{bucket}/{key}"}
 
 
 def _status(cloudformation: Any, name: str) -> str | None:
@@ -141,18 +148,29 @@ def _in_order(stacks: dict[str, Any], artifacts: dict[str, Any]) -> Iterator[str
         yield from visit(name)
 
 
-def _upload(aws: EmbeddedAws, assembly: Path, manifest: Path, progress: Progress) -> None:
-    files = json.loads(manifest.read_text()).get("files", {})
-    for asset in files.values():
+def _bootstrap(aws: EmbeddedAws) -> None:
+    """What `cdk bootstrap` leaves for the templates to look at: the version of the bootstrap stack."""
+    aws.client("ssm").put_parameter(Name=BOOTSTRAP_VERSION, Type="String", Value="30", Overwrite=True)
+
+
+def _upload(aws: EmbeddedAws, manifest: Path, uploaded: set[tuple[str, str]], progress: Progress) -> None:
+    """Upload the manifest's file assets, but none that is in `uploaded` (bucket, key) already."""
+    for asset in json.loads(manifest.read_text()).get("files", {}).values():
         source = asset["source"]
         path = manifest.parent / source["path"]
+        places = {
+            (_resolve(aws, each["bucketName"]), _resolve(aws, each["objectKey"]))
+            for each in asset["destinations"].values()
+        } - uploaded
+        if not places:
+            continue
         if source.get("packaging") == "zip":
             progress(f"asset {asset.get('displayName') or path.name}")
         body = zip_directory(path) if source.get("packaging") == "zip" else path.read_bytes()
-        for destination in asset["destinations"].values():
-            bucket = _resolve(aws, destination["bucketName"])
+        for bucket, key in places:
             _ensure_bucket(aws, bucket)
-            aws.client("s3").put_object(Bucket=bucket, Key=_resolve(aws, destination["objectKey"]), Body=body)
+            aws.client("s3").put_object(Bucket=bucket, Key=key, Body=body)
+        uploaded |= places
 
 
 def _resolve(aws: EmbeddedAws, text: str) -> str:
@@ -165,12 +183,11 @@ def _resolve(aws: EmbeddedAws, text: str) -> str:
 def zip_directory(directory: Path) -> bytes:
     """Zip of a directory's files; equal content gives equal bytes."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:  # stored: it travels within this machine only
         for path in sorted(directory.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 entry = zipfile.ZipInfo(str(path.relative_to(directory)))
                 entry.external_attr = (0o755 if path.stat().st_mode & 0o100 else 0o644) << 16
-                entry.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(entry, path.read_bytes())
     return buffer.getvalue()
 

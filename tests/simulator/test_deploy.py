@@ -49,6 +49,14 @@ def test_a_stack_can_be_deployed_again_and_changed(probe: Probe) -> None:
     assert probe.aws.client("ssm").get_parameter(Name=name)["Parameter"]["Value"] == "two"
 
 
+def test_a_long_template_goes_by_way_of_s3(probe: Probe) -> None:
+    parameter = probe_template.resource("AWS::SSM::Parameter", Type="String", Value="x", Description="y" * 900)
+    template = {"Resources": {f"P{n}": parameter for n in range(60)}, "Outputs": {"One": {"Value": {"Ref": "P1"}}}}
+    assert len(json.dumps(template)) > 51_200
+    name = deploy_template(probe.aws, "long", json.dumps(template))["One"]
+    assert probe.aws.client("ssm").get_parameter(Name=name)["Parameter"]["Value"] == "x"
+
+
 def test_a_type_that_nobody_provides_is_refused_by_name(probe: Probe) -> None:
     template = {"Resources": {"X": probe_template.resource("AWS::SageMaker::Cluster", InstanceGroups=[])}}
     with pytest.raises(DeployError, match="AWS::SageMaker::Cluster"):
