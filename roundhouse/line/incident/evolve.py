@@ -69,6 +69,7 @@ def opened(event: Event, occurrence: int, now: datetime) -> Incident:
         last_event_at=event.source_time,
         event_count=0,
         code=event.code,
+        health=event.health.value,
     )
     return with_event(blank, event)
 

@@ -128,7 +128,7 @@ def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | No
     past = [i for i in candidates if i.instance_id == subject_of(event) and _speaks_for(i, event.cause)]
     last = max((i for i in past if i.closed_at), key=lambda i: i.closed_at or now, default=None)
     if last is not None and last.closed_at is not None:
-        if event.source_time <= last.closed_at:
+        if event.source_time < last.closed_at or (event.source_time == last.closed_at and not _only_healthy(last)):
             return _ignore(f"from before the end of {last.incident_id} ({last.outcome}): dealt with already")
         if last.outcome in _RESTING and now - last.closed_at < REST:
             return _note(f"people know of this since {last.incident_id} ended ({last.outcome}) a short while ago")
@@ -169,9 +169,13 @@ def _inform(event: Event, candidates: Sequence[Incident]) -> Intake:
 
 def _speaks_for(incident: Incident, cause: CauseClass) -> bool:
     """True when the end of `incident` also covers events of `cause`: its own, and all for HyperPod's word of health."""
-    healthy = incident.outcome is Outcome.IGNORED and incident.health == Health.HEALTHY
     from_hyperpod = any(e.source == Source.NODE_HEALTH for e in incident.evidence)
-    return incident.cause is cause or (healthy and from_hyperpod)
+    return incident.cause is cause or (_only_healthy(incident) and from_hyperpod)
+
+
+def _only_healthy(incident: Incident) -> bool:
+    """True for the closed record of a Healthy event that met no open incident."""
+    return incident.outcome is Outcome.IGNORED and incident.health == Health.HEALTHY
 
 
 def _scaling(event: Event, cluster: Cluster) -> bool:
