@@ -141,9 +141,9 @@ class Timing:
     health_check: Range = (2700.0, 2700.0)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Quirks:
-    """Behaviour of the real service that documentation does not promise. All may be switched."""
+    """Behaviour of the real service that documentation does not promise. A world has its own copy and may switch it."""
 
     null_metadata: bool = True
     duplicates: float = 0.0
@@ -224,5 +224,5 @@ class Scenario:
     quotas: Quotas = Quotas()
     file_system: list[FileSystem] = field(default_factory=list)
     timing: Timing = Timing()
-    quirks: Quirks = Quirks()
+    quirks: Quirks = field(default_factory=Quirks)
     fault: list[Fault] = field(default_factory=list)

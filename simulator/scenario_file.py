@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from roundhouse.errors import BadInput
-from simulator.scenario import FAULT_KINDS, Fault, Moment, Range, Scenario, Seconds
+from simulator.scenario import FAULT_KINDS, Fault, Moment, Quirks, Range, Scenario, Seconds
 
 FOLDER = Path(__file__).parent / "scenarios"
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -61,6 +61,17 @@ def parse_fault(table: dict[str, Any]) -> Fault:
     return typing.cast(Fault, fault)
 
 
+def read_quirk(key: str, value: Any) -> Any:
+    """The value of one switch from a control command. Raises ScenarioInvalid."""
+    problems: list[str] = []
+    quirks = _table(Quirks, {key: value}, "quirks", problems)
+    if quirks is not None:
+        problems += _quirk_checks(quirks)
+    if problems:
+        raise ScenarioInvalid("; ".join(problems))
+    return getattr(quirks, key)
+
+
 def _cross_checks(s: Scenario) -> list[str]:
     problems = []
     if not re.fullmatch(r"\d{12}", s.account):
@@ -74,13 +85,19 @@ def _cross_checks(s: Scenario) -> list[str]:
     for i, fs in enumerate(s.file_system):
         if fs.subnet not in {n.id for n in s.subnet}:
             problems.append(f"file_system[{i}].subnet: no subnet {fs.subnet!r}")
-    if s.quirks.current_count not in ("provisioned", "running"):
-        problems.append("quirks.current_count: one of 'provisioned', 'running'")
-    if s.quirks.vanish not in ("plain", "all", "none"):
-        problems.append("quirks.vanish: one of 'plain', 'all', 'none'")
+    problems += _quirk_checks(s.quirks)
     for i, fault in enumerate(s.fault):
         problems += _fault_checks(fault, f"fault[{i}]")
     return problems
+
+
+def _quirk_checks(quirks: Quirks) -> list[str]:
+    checks = [
+        (quirks.current_count not in ("provisioned", "running"), "current_count: one of 'provisioned', 'running'"),
+        (quirks.vanish not in ("plain", "all", "none"), "vanish: one of 'plain', 'all', 'none'"),
+        (not 0 <= quirks.duplicates <= 1, "duplicates: a chance between 0 and 1"),
+    ]
+    return [f"quirks.{text}" for broken, text in checks if broken]
 
 
 def _pool_checks(s: Scenario) -> list[str]:

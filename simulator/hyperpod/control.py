@@ -3,15 +3,16 @@
 Imports this package, the scenario and the contract's errors. None of this exists in AWS.
 """
 
+from dataclasses import asdict
 from typing import Any
 
 from roundhouse.errors import BadInput
 from simulator.hyperpod.core import Core
-from simulator.hyperpod.repair import Repair
 from simulator.hyperpod.service import CallLog
 from simulator.hyperpod.state import Cluster, Node
 from simulator.hyperpod.views import current_count
-from simulator.scenario_file import parse_fault
+from simulator.hyperpod.workings.repair import Repair
+from simulator.scenario_file import parse_fault, read_quirk
 
 Params = dict[str, Any]
 
@@ -58,9 +59,9 @@ class Control:
 
     def _fail_node(self, p: Params) -> Params:
         """Break the node named by instance_id, logical_id, or group and index."""
-        cluster, node = self._find(p)
-        self.repair.fail(cluster, node, **self._fault_options(p))
-        return _names(node)
+        chosen = self._find(p)
+        self._break([chosen], p)
+        return _names(chosen[1])
 
     def _heal_node(self, p: Params) -> Params:
         cluster, node = self._find(p)
@@ -72,9 +73,7 @@ class Control:
     def _fail_nodes(self, p: Params) -> Params:
         """Break many: `instance_ids`, or `group` and `count` (the first ones that run and are healthy)."""
         chosen = self._choose(p)
-        options = self._fault_options(p)
-        for cluster, node in chosen:
-            self.repair.fail(cluster, node, **options)
+        self._break(chosen, p)
         return {"nodes": [_names(n) for _, n in chosen]}
 
     def _heal_nodes(self, p: Params) -> Params:
@@ -88,7 +87,7 @@ class Control:
                 (c, n)
                 for c in self.core.clusters.values()
                 for n in c.nodes.values()
-                if n.fault and group in (None, n.group) and name in (None, c.name)
+                if n.ailment and group in (None, n.group) and name in (None, c.name)
             ]
         _nothing_left(p)
         for cluster, node in chosen:
@@ -96,11 +95,16 @@ class Control:
         return {"nodes": [_names(n) for _, n in chosen]}
 
     def _emit_event(self, p: Params) -> Params:
-        """Put any event on the bus: `detail_type`, `detail`, and optionally `source`, `resources`, `copies`."""
-        detail = p.pop("detail", None)
-        detail_type = p.pop("detail_type", None) or p.pop("detail-type", None)
+        """Put any event on the bus: `detail_type`, `detail`, and optionally `source`, `resources`, `copies`.
+
+        Or `event`: a whole EventBridge envelope; its id, time, account and region are given anew.
+        """
+        envelope = p.pop("event", {})
+        p = {"detail_type": envelope.get("detail-type")} | p
+        p = {k: envelope[k] for k in ("source", "detail", "resources") if k in envelope} | p
+        detail, detail_type = p.pop("detail", None), p.pop("detail_type", None)
         if not isinstance(detail, dict) or not detail_type:
-            raise ControlRefused("emit_event needs `detail` (an object) and `detail_type`")
+            raise ControlRefused("emit_event needs `detail` (an object) and `detail_type`, or a whole `event`")
         resources = p.pop("resources", None)
         if resources is None:
             resources = [detail["ClusterArn"]] if "ClusterArn" in detail else []
@@ -153,18 +157,17 @@ class Control:
     def _set(self, p: Params) -> Params:
         """Turn switches: `auto_recovery` (HyperPod's own repair), `node_recovery` of a `cluster`, `quirks` by name."""
         if "auto_recovery" in p:
-            self.core.auto_recovery = bool(p.pop("auto_recovery"))
-        if "node_recovery" in p:
-            if p["node_recovery"] not in ("Automatic", "None"):
-                raise ControlRefused("node_recovery: 'Automatic' or 'None'")
-            self._cluster_named(p.pop("cluster", None)).node_recovery = p.pop("node_recovery")
-        for key, value in p.pop("quirks", {}).items():
-            if not hasattr(self.core.scenario.quirks, key):
-                raise ControlRefused(f"no quirk {key!r}")
-            # A frozen scenario is what a world was built from; switching a live world is this command's whole purpose.
-            object.__setattr__(self.core.scenario.quirks, key, value)
+            p["quirks"] = {"auto_recovery": p.pop("auto_recovery")} | p.get("quirks", {})
+        switched = {key: read_quirk(key, value) for key, value in p.pop("quirks", {}).items()}
+        recovery, cluster = p.pop("node_recovery", None), p.pop("cluster", None)
         _nothing_left(p)
-        return {"auto_recovery": self.core.auto_recovery}
+        if recovery not in (None, "Automatic", "None"):
+            raise ControlRefused("node_recovery: 'Automatic' or 'None'")
+        if recovery:
+            self._cluster_named(cluster).node_recovery = recovery
+        for key, value in switched.items():
+            setattr(self.core.quirks, key, value)
+        return {"quirks": asdict(self.core.quirks)}
 
     def _capacity(self, p: Params) -> Params:
         """The pools and reservations, account-team ones included, which no API shows."""
@@ -194,16 +197,19 @@ class Control:
         _nothing_left(p)
         return {"repairs": list(self.repair.own)}
 
-    def _fault_options(self, p: Params) -> Params:
-        options: Params = {
-            k: p.pop(k)
-            for k in ("fault", "repair_action", "health_event", "log_record", "fixed_by", "record")
-            if k in p
-        }
+    def _break(self, chosen: list[tuple[Cluster, Node]], p: Params) -> None:
+        known = ("fault", "repair_action", "health_event", "log_record", "fixed_by", "record")
+        options: Params = {k: p.pop(k) for k in known if p.get(k) is not None}
+        _nothing_left(p)
         if options.get("repair_action") not in (None, "None", "Replace", "Reboot"):
             raise ControlRefused("repair_action: 'None', 'Replace' or 'Reboot'")
-        _nothing_left(p)
-        return options
+        if options.get("fixed_by") not in (None, "reboot", "replace"):
+            raise ControlRefused("fixed_by: 'reboot' or 'replace'")
+        absent = [node.logical_id for _, node in chosen if not node.instance_id]
+        if absent:
+            raise ControlRefused(f"nodes without an instance cannot break: {', '.join(absent)}")
+        for cluster, node in chosen:
+            self.repair.fail(cluster, node, **options)
 
     def _choose(self, p: Params) -> list[tuple[Cluster, Node]]:
         if "instance_ids" in p:
@@ -212,7 +218,7 @@ class Control:
         group, count = p.pop("group", None), p.pop("count", None)
         if not group or not count:
             raise ControlRefused("name the nodes by `instance_ids`, or by `group` and `count`")
-        nodes = [n for n in cluster.members(group) if n.status == "Running" and not n.fault]
+        nodes = [n for n in cluster.members(group) if n.status == "Running" and not n.ailment]
         nodes.sort(key=lambda n: n.index)
         if len(nodes) < count:
             raise ControlRefused(f"only {len(nodes)} nodes of {group} run and are healthy, not {count}")
@@ -239,7 +245,7 @@ class Control:
         return found[0]
 
     def _cluster(self, c: Cluster) -> Params:
-        how = self.core.scenario.quirks.current_count
+        how = self.core.quirks.current_count
         groups = {
             g.name: {
                 "status": g.status,
@@ -276,7 +282,7 @@ class Control:
             "wiped": n.wiped,
             "boots": n.boots,
             "health": n.health,
-            "fault": n.fault,
+            "fault": asdict(n.ailment) if n.ailment else None,
             "launches": n.launches,
             "first_call": n.first_call,
             "vanished": n.vanished,

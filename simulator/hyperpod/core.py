@@ -1,15 +1,16 @@
 """What every part of a simulated HyperPod region shares. Imports the leaf modules of this package and the scenario."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
-from simulator.hyperpod.capacity import Capacity
 from simulator.hyperpod.events import Events
 from simulator.hyperpod.faults import Faults
-from simulator.hyperpod.ids import Ids
-from simulator.hyperpod.meter import Meter
+from simulator.hyperpod.ground.capacity import Capacity
+from simulator.hyperpod.ground.ids import Ids
+from simulator.hyperpod.ground.meter import Meter
+from simulator.hyperpod.ground.timeline import Timeline
 from simulator.hyperpod.state import Cluster, Node
-from simulator.hyperpod.timeline import Timeline
 from simulator.scenario import Range, Scenario, Subnet
 from simulator.service import Caller, ServiceError
 
@@ -23,11 +24,11 @@ class Core:
         self.ids = Ids(scenario.seed)
         self.capacity = Capacity(scenario, start, self.ids)
         self.meter = Meter(scenario)
-        self.events = Events(scenario.quirks, self.timeline, self.ids)
+        self.quirks = replace(scenario.quirks)
+        self.events = Events(self.quirks, self.timeline, self.ids)
         self.faults = Faults(start, scenario.fault)
         self.clusters: dict[str, Cluster] = {}
         self.subnets: dict[str, Subnet] = {s.id: s for s in scenario.subnet}
-        self.auto_recovery = scenario.quirks.auto_recovery
 
     @property
     def now(self) -> datetime:

@@ -10,9 +10,9 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
-from simulator.hyperpod.ids import Ids
+from simulator.hyperpod.ground.ids import Ids
+from simulator.hyperpod.ground.timeline import Timeline
 from simulator.hyperpod.state import Cluster, Event, Operation
-from simulator.hyperpod.timeline import Timeline
 from simulator.hyperpod.views import state_change_detail
 from simulator.scenario import Quirks
 from simulator.service import Signals

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from simulator.hyperpod.batches import Batches
-from simulator.hyperpod.clusters import Clusters
+from simulator.hyperpod.answers.batches import Batches
+from simulator.hyperpod.answers.reading import Reading
 from simulator.hyperpod.core import Core, bad_request
-from simulator.hyperpod.launches import Launches
-from simulator.hyperpod.maintenance import Maintenance
-from simulator.hyperpod.reading import Reading
-from simulator.hyperpod.repair import Repair
-from simulator.hyperpod.scaling import Scaling
+from simulator.hyperpod.workings.clusters import Clusters
+from simulator.hyperpod.workings.launches import Launches
+from simulator.hyperpod.workings.maintenance import Maintenance
+from simulator.hyperpod.workings.repair import Repair
+from simulator.hyperpod.workings.scaling import Scaling
 from simulator.service import Caller, ServiceError
 
 Params = dict[str, Any]

@@ -4,8 +4,24 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from simulator.hyperpod.capacity import Lease
-from simulator.hyperpod.meter import Charge
+from simulator.hyperpod.ground.capacity import Lease
+from simulator.hyperpod.ground.meter import Charge
+
+
+@dataclass
+class Ailment:
+    """What is wrong with an instance, and how the health agent will tell it."""
+
+    fault: str
+    repair_action: str
+    """What the health event says HyperPod will do: None, Reboot or Replace."""
+    fixed_by: str
+    """What mends it: 'reboot' or 'replace'."""
+    since: str
+    tell_event: bool
+    tell_log: bool
+    record: dict[str, Any] | None = None
+    told: bool = False
 
 
 @dataclass
@@ -42,7 +58,7 @@ class Node:
     wiped: int = 0
     """How often all volumes of this logical node were destroyed by a replacement."""
     boots: int = 0
-    fault: dict[str, Any] | None = None
+    ailment: Ailment | None = None
     image: str = "1.0.0"
     health: str = "Healthy"
     epoch: int = 0

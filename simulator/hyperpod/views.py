@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from simulator.hyperpod.capacity import Capacity, Reserved
+from simulator.hyperpod.ground.capacity import Capacity, Reserved
 from simulator.hyperpod.state import Cluster, Event, Group, Node, Operation
 
 _COPIED = (

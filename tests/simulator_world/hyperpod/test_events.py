@@ -186,6 +186,17 @@ def test_a_raw_event_is_delivered_as_it_is(bench: Bench) -> None:
     ] * 2
 
 
+def test_a_whole_envelope_is_replayed_with_what_is_given_changed(bench: Bench) -> None:
+    envelope = {"version": "0", "id": "x", "detail-type": "Anomaly Detected", "source": "aws.ce", "detail": {"a": 1}}
+    bench.control("emit_event", event=envelope)
+    bench.control("emit_event", event=envelope, detail={"a": 2}, resources=["arn"])
+    bench.run(seconds=1)
+    assert [(e["source"], e["type"], e["detail"], e["resources"]) for e in bench.signals.events] == [
+        ("aws.ce", "Anomaly Detected", {"a": 1}, []),
+        ("aws.ce", "Anomaly Detected", {"a": 2}, ["arn"]),
+    ]
+
+
 def test_lists_lag_behind_describe(bench_with: Callable[..., Bench]) -> None:
     bench = bench_with(quirks={"list_lag": "2m"})
     bench.create(1)

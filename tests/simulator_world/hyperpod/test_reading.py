@@ -108,7 +108,11 @@ def test_control_commands_refuse_what_they_do_not_know(bench: Bench) -> None:
         ("fail_node", {"instance_id": "i-0"}, "no node i-0"),
         ("fail_node", {"group": "workers", "index": 0, "repair_action": "Explode"}, "repair_action"),
         ("emit_event", {"detail": {}}, "detail_type"),
-        ("set", {"quirks": {"nonsense": 1}}, "no quirk"),
+        ("emit_event", {"event": {"detail-type": "x"}}, "needs `detail`"),
+        ("set", {"quirks": {"nonsense": 1}}, "quirks.nonsense: unknown key"),
+        ("set", {"quirks": {"duplicates": 2}}, "quirks.duplicates: a chance"),
+        ("set", {"auto_recovery": "maybe"}, "quirks.auto_recovery: 'maybe' is not a bool"),
+        ("fail_node", {"group": "workers", "index": 0, "fixed_by": "prayer"}, "fixed_by"),
         ("set", {"node_recovery": "Sometimes"}, "'Automatic' or 'None'"),
         ("inject", {"kind": "earthquake"}, "not one of"),
         ("inject", {"kind": "throttle"}, "needs the operation"),
@@ -132,3 +136,9 @@ def test_switching_node_recovery_and_quirks(bench: Bench) -> None:
     bench.create(1)
     bench.control("set", node_recovery="None", cluster="train", quirks={"current_count": "running"})
     assert bench.describe()["NodeRecovery"] == "None"
+
+
+def test_a_node_without_an_instance_cannot_break(bench: Bench) -> None:
+    bench.create(1, minutes=5)
+    with pytest.raises(ControlRefused, match="without an instance"):
+        bench.control("fail_node", group="workers", index=0)

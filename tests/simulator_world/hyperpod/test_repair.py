@@ -116,7 +116,7 @@ def test_a_reboot_mends_only_what_a_reboot_mends(bench: Bench, fixed_by: str) ->
     bench.run(5)
     assert bench.nodes()[0]["health"] == ("Healthy" if fixed_by == "reboot" else "Unhealthy")
     statuses = [status for _, status, _ in told(bench)]
-    assert statuses == ["Unhealthy", "Healthy"] if fixed_by == "reboot" else ["Unhealthy"]
+    assert statuses == (["Unhealthy", "Healthy"] if fixed_by == "reboot" else ["Unhealthy", "Unhealthy"])
 
 
 def test_healing_is_told_too(bench: Bench) -> None:
@@ -218,3 +218,20 @@ def test_a_deleted_cluster_is_not_repaired(bench: Bench) -> None:
     bench.run(60)
     assert bench.nodes()[0]["wiped"] == 0
     assert bench.control("own_repairs")["repairs"] == []
+
+
+def test_a_healthy_event_for_a_node_that_only_a_raw_event_called_broken(bench: Bench) -> None:
+    bench.create(1)
+    node = bench.nodes()[0]["instance_id"]
+    bench.control("heal_node", instance_id=node)
+    bench.control("heal_node", instance_id=node, event=False)
+    bench.run(1)
+    assert told(bench) == [(node, "Healthy", "None")]
+
+
+def test_a_reboot_that_did_not_help_is_followed_by_a_replacement(bench: Bench) -> None:
+    bench.create(1)
+    bench.control("fail_node", group="workers", index=0, fault="NvidiaErrorReboot", fixed_by="replace")
+    bench.run(40)
+    assert [r["action"] for r in bench.control("own_repairs")["repairs"]] == ["Reboot", "Replace"]
+    assert (bench.nodes()[0]["health"], bench.nodes()[0]["wiped"]) == ("Healthy", 1)

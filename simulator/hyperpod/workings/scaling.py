@@ -6,9 +6,9 @@ Imports this package's core, launches and state.
 from typing import Any
 
 from simulator.hyperpod.core import Core, bad_request
-from simulator.hyperpod.launches import Launches
 from simulator.hyperpod.state import Cluster, Group, Node, Operation
 from simulator.hyperpod.views import current_count
+from simulator.hyperpod.workings.launches import Launches
 from simulator.service import ServiceError
 
 LIMIT = (
@@ -143,7 +143,7 @@ class Scaling:
     def snapshot(self, cluster: Cluster, group: Group) -> dict[str, int]:
         """Counts as scaling operations tell them."""
         return {
-            "CurrentCount": current_count(cluster, group, self.core.scenario.quirks.current_count),
+            "CurrentCount": current_count(cluster, group, self.core.quirks.current_count),
             "TargetCount": group.target,
             "MinCount": group.minimum,
         }
@@ -210,7 +210,7 @@ class Scaling:
 
     def spurious_warn(self, cluster: Cluster) -> None:
         """The harmless warning with the misleading failure message that every scaling brings."""
-        if not self.core.scenario.quirks.spurious_warn:
+        if not self.core.quirks.spurious_warn:
             return
         total = sum(1 for n in cluster.nodes.values() if n.busy != "delete")
         ready = sum(1 for n in cluster.nodes.values() if n.status == "Running")

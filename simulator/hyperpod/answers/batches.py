@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 from simulator.hyperpod.core import Core, bad_request
-from simulator.hyperpod.repair import Repair
-from simulator.hyperpod.scaling import Scaling
 from simulator.hyperpod.state import Cluster, Group, Node
+from simulator.hyperpod.workings.repair import Repair
+from simulator.hyperpod.workings.scaling import Scaling
 from simulator.service import Caller
 
 Params = dict[str, Any]

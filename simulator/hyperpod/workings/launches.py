@@ -7,8 +7,8 @@ fails the cluster (a controller's may); what a failure means is decided by the `
 from datetime import timedelta
 from typing import Any, Protocol
 
-from simulator.hyperpod.capacity import Hold, Lease
 from simulator.hyperpod.core import Core
+from simulator.hyperpod.ground.capacity import Hold, Lease
 from simulator.hyperpod.state import Cluster, Group, Node
 from simulator.scenario import Fault
 
@@ -150,7 +150,7 @@ class Launches:
         node.busy, node.attempts = None, 0
         node.boots += 1
         node.launches[-1]["outcome"] = "running"
-        if not core.scenario.quirks.sticky_message:
+        if not core.quirks.sticky_message:
             node.message = ""
         core.set_status(node, "Running")
         self._script_event(cluster, node, "Succeeded", "Info")

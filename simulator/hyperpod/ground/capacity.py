@@ -7,7 +7,7 @@ and time match; everything else falls through to the on-demand pool without any 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from simulator.hyperpod.ids import Ids
+from simulator.hyperpod.ground.ids import Ids
 from simulator.scenario import Scenario
 
 

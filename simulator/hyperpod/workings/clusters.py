@@ -5,11 +5,11 @@ Imports this package's core, launches, scaling, state and rules. Callers have va
 
 from typing import Any
 
-from simulator.hyperpod import rules
 from simulator.hyperpod.core import Core
-from simulator.hyperpod.launches import Launches
-from simulator.hyperpod.scaling import Scaling
 from simulator.hyperpod.state import Cluster, Group, Node
+from simulator.hyperpod.workings import rules
+from simulator.hyperpod.workings.launches import Launches
+from simulator.hyperpod.workings.scaling import Scaling
 from simulator.service import ServiceError
 
 NOT_READY = "Cluster creation failed: controller and login nodes did not become ready within the expected time"
@@ -82,7 +82,7 @@ class Clusters:
                 before[name] = {"CurrentCount": 0, "TargetCount": 0, "MinCount": 0}
             else:
                 group.spec = spec
-            minimum = spec.get("MinInstanceCount", group.minimum)
+            minimum = spec.get("MinInstanceCount", min(group.minimum, spec["InstanceCount"]))
             resized |= group.target != spec["InstanceCount"] or len(cluster.members(name)) != spec["InstanceCount"]
             self.scaling.set_target(cluster, group, spec["InstanceCount"])
             if cluster.continuous and (minimum != group.minimum or group.status == "Creating"):

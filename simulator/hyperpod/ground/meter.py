@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from simulator.hyperpod.capacity import Lease
+from simulator.hyperpod.ground.capacity import Lease
 from simulator.scenario import Scenario
 
 SERVICE = "Amazon SageMaker"

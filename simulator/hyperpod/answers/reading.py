@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from simulator.hyperpod import views
+from simulator.hyperpod.answers.paging import ordered, page
 from simulator.hyperpod.core import Core, bad_request
-from simulator.hyperpod.paging import ordered, page
 from simulator.hyperpod.state import Cluster, Node
 from simulator.service import Caller, ServiceError
 
@@ -22,7 +22,7 @@ class Reading:
         self.core = core
 
     def describe_cluster(self, p: Params, caller: Caller) -> Params:
-        how = self.core.scenario.quirks.current_count
+        how = self.core.quirks.current_count
         return views.cluster_view(self.core.find(p["ClusterName"], caller), self.core.capacity, how, self.core.now)
 
     def list_clusters(self, p: Params, caller: Caller) -> Params:
@@ -60,7 +60,7 @@ class Reading:
         else:
             nodes = ordered(nodes, lambda n: (n.launch_time or n.created, n.group, n.index), p, "Ascending")
         some, token = page(nodes, p)
-        lag, now = self.core.scenario.quirks.list_lag, self.core.now
+        lag, now = self.core.quirks.list_lag, self.core.now
         shown = [views.node_summary(n, views.shown_status(n, now, lag), logical=logical) for n in some]
         return {"ClusterNodeSummaries": shown, **token}
 
@@ -158,7 +158,7 @@ class Reading:
         return cluster
 
     def _listed(self, node: Node, logical: bool) -> bool:
-        hiding = self.core.scenario.quirks.vanish
+        hiding = self.core.quirks.vanish
         if node.vanished and hiding != "none":
             return logical and hiding == "plain"
         return logical or node.instance_id is not None

@@ -8,15 +8,21 @@ from datetime import timedelta
 from typing import Any
 
 from simulator.hyperpod.core import Core
-from simulator.hyperpod.launches import Launches
-from simulator.hyperpod.scaling import Scaling
-from simulator.hyperpod.state import Cluster, Node
+from simulator.hyperpod.state import Ailment, Cluster, Node
+from simulator.hyperpod.workings.launches import Launches
+from simulator.hyperpod.workings.scaling import Scaling
 
 UNHEALTHY = "HyperPod Health Monitoring Agent (HMA) has detected fault type {fault} on this node and is unhealthy."
 RECOMMENDATIONS = {
     "None": "Please Replace the Faulty Node.",
     "Replace": "HyperPod is working on repairing the unhealthy node. Please wait for the RepairAction to complete.",
     "Reboot": "HyperPod is working on repairing the unhealthy node. Please wait for the RepairAction to complete.",
+}
+HEALTHY = {
+    "HealthStatus": "Healthy",
+    "HealthStatusReason": "HyperPod Health Monitoring Agent (HMA) has detected no fault on this node.",
+    "RepairAction": "None",
+    "Recommendation": "No action is needed.",
 }
 
 
@@ -83,63 +89,61 @@ class Repair:
         `repair_action` None: what NodeRecovery implies. `fixed_by` 'reboot' or 'replace': what will mend it.
         `record`: the agent's log message, else one in the shape of a DCGM violation.
         """
-        quirks = self.core.scenario.quirks
-        automatic = cluster.node_recovery == "Automatic" and self.core.auto_recovery
+        quirks = self.core.quirks
         own = "Reboot" if "Reboot" in fault else "Replace"
-        action = repair_action if repair_action is not None else (own if automatic else "None")
-        node.fault = {
-            "fault": fault,
-            "repair_action": action,
-            "since": self.core.now.isoformat(),
-            "fixed_by": fixed_by or ("reboot" if "Reboot" in fault else "replace"),
-            "told": False,
-        }
+        action = repair_action or (own if self._acts_on(cluster) else "None")
         node.health = "Unhealthy"
-        tell_event = quirks.node_health_events if health_event is None else health_event
-        tell_log = quirks.hma_log_records if log_record is None else log_record
-        broken = node.instance_id
+        node.ailment = Ailment(
+            fault,
+            action,
+            fixed_by or ("reboot" if "Reboot" in fault else "replace"),
+            self.core.now.isoformat(),
+            quirks.node_health_events if health_event is None else health_event,
+            quirks.hma_log_records if log_record is None else log_record,
+            record,
+        )
+        self._watch(cluster, node)
+
+    def heal(self, cluster: Cluster, node: Node, *, event: bool | None = None) -> None:
+        """The fault is gone; a Healthy event follows, unless the fault was never told or `event` says no."""
+        told = node.ailment.told if node.ailment else self.core.quirks.node_health_events
+        node.ailment, node.health = None, "Healthy"
+        if (told if event is None else event) and node.instance_id:
+            self.core.events.node_health(cluster, node.instance_id, dict(HEALTHY))
+
+    def _acts_on(self, cluster: Cluster) -> bool:
+        return cluster.node_recovery == "Automatic" and self.core.quirks.auto_recovery
+
+    def _watch(self, cluster: Cluster, node: Node) -> None:
+        """The health agent looks: it notices, tells, and HyperPod may begin to repair a while later."""
+        core, ailment, broken = self.core, node.ailment, node.instance_id
+
+        def still_broken() -> bool:
+            present = cluster.nodes.get(node.logical_id) is node and node.instance_id == broken
+            return present and ailment is not None and node.ailment is ailment
 
         def detected() -> None:
-            if node.instance_id != broken or node.fault is None:
+            if not still_broken() or ailment is None or broken is None:
                 return
-            if tell_log:
-                self._agent_record(cluster, node, record)
-            if tell_event and broken:
-                node.fault["told"] = True
-                self.core.events.node_health(cluster, broken, self._summary(fault, action))
-            if action in ("Reboot", "Replace") and automatic:
-                self.core.timeline.after(self.core.scenario.timing.auto_repair_delay, own_repair)
+            if ailment.tell_log:
+                self._agent_record(cluster, node, ailment.record)
+            if ailment.tell_event:
+                ailment.told = True
+                core.events.node_health(cluster, broken, _summary(ailment))
+            if ailment.repair_action in ("Reboot", "Replace") and self._acts_on(cluster):
+                core.timeline.after(core.scenario.timing.auto_repair_delay, own_repair)
 
         def own_repair() -> None:
             # Somebody else may have acted in the meantime, the node may have healed, the switch may have been turned.
-            if node.instance_id != broken or node.fault is None or node.busy or cluster.node_recovery != "Automatic":
+            if not still_broken() or ailment is None or node.busy or not self._acts_on(cluster):
                 return
-            if not self.core.auto_recovery or cluster.nodes.get(node.logical_id) is not node:
-                return
+            action = ailment.repair_action
             self.own.append(
-                {
-                    "time": self.core.now.isoformat(),
-                    "action": action,
-                    "instance_id": broken,
-                    "cluster": cluster.name,
-                }
+                {"time": core.now.isoformat(), "action": action, "instance_id": broken, "cluster": cluster.name}
             )
             (self.reboot if action == "Reboot" else self.replace)(cluster, node)
 
-        self.core.timeline.after(self.core.scenario.timing.hma_detect, detected)
-
-    def heal(self, cluster: Cluster, node: Node, *, event: bool | None = None) -> None:
-        """The fault goes away by itself; a Healthy event follows if the fault was told, or as `event` says."""
-        told = event if event is not None else bool(node.fault and node.fault["told"])
-        node.fault, node.health = None, "Healthy"
-        if told and node.instance_id:
-            summary = {
-                "HealthStatus": "Healthy",
-                "HealthStatusReason": "HyperPod Health Monitoring Agent (HMA) has detected no fault on this node.",
-                "RepairAction": "None",
-                "Recommendation": "No action is needed.",
-            }
-            self.core.events.node_health(cluster, node.instance_id, summary)
+        core.timeline.after(core.scenario.timing.hma_detect, detected)
 
     def reclaim(self, plan_arn: str, resumes: bool) -> None:
         """A plan's block ends: take its instances back. They wait for the next block, or leave for good."""
@@ -170,8 +174,12 @@ class Repair:
         node.boots += 1
         self.core.set_status(node, "Running")
         self._event(cluster, node, f"Instance {node.instance_id} reboot completed in Cluster {cluster.name}")
-        if node.fault and node.fault["fixed_by"] == "reboot":
+        if node.ailment and node.ailment.fixed_by == "reboot":
             self.heal(cluster, node)
+        elif node.ailment:
+            if node.ailment.repair_action == "Reboot":
+                node.ailment.repair_action = "Replace"
+            self._watch(cluster, node)
         if cluster.groups[node.group].node_type == "Controller":
             self.scaling.launch_waiting(cluster)
         self.scaling.settle(cluster)
@@ -180,16 +188,8 @@ class Repair:
         self.core.release(node)
         node.wiped += 1
         node.boots = 0
-        node.fault, node.health = None, "Healthy"
+        node.ailment, node.health = None, "Healthy"
         self.launches.start(cluster, node, remaining)
-
-    def _summary(self, fault: str, action: str) -> dict[str, str]:
-        return {
-            "HealthStatus": "Unhealthy",
-            "HealthStatusReason": UNHEALTHY.format(fault=fault),
-            "RepairAction": action,
-            "Recommendation": RECOMMENDATIONS.get(action, RECOMMENDATIONS["None"]),
-        }
 
     def _agent_record(self, cluster: Cluster, node: Node, record: dict[str, Any] | None) -> None:
         message = record or {
@@ -211,3 +211,13 @@ class Repair:
             instance_id=node.instance_id,
             metadata={"Instance": {"NodeLogicalId": node.logical_id}},
         )
+
+
+def _summary(ailment: Ailment) -> dict[str, str]:
+    """HealthSummary of a node-health event."""
+    return {
+        "HealthStatus": "Unhealthy",
+        "HealthStatusReason": UNHEALTHY.format(fault=ailment.fault),
+        "RepairAction": ailment.repair_action,
+        "Recommendation": RECOMMENDATIONS.get(ailment.repair_action, RECOMMENDATIONS["None"]),
+    }

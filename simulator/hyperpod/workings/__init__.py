@@ -1,0 +1,1 @@
+"""What happens over time: launches, scaling, rules and status machines, repair. Imports the package's core."""
