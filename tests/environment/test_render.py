@@ -45,9 +45,7 @@ def test_a_file_without_policy_observes_everything_behind_the_default_breaker() 
 
 def test_defaults_of_the_model_are_those_of_the_line() -> None:
     # Two places hold defaults: the file's model and the run-time dataclasses. They must not drift apart.
-    rendered = policy(
-        parse(changed(policy={"breaker": {}, "rules": {"lifecycle": {}}, "budgets": {"reboot": {}}}))
-    )
+    rendered = policy(parse(changed(policy={"breaker": {}, "rules": {"lifecycle": {}}, "budgets": {"reboot": {}}})))
     plain = Policy(environment="unit", cluster="train-unit")
     assert rendered.breaker == plain.breaker
     assert rendered.rules[CauseClass.LIFECYCLE] == plain.rule(CauseClass.LIFECYCLE)
