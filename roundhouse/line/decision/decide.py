@@ -22,9 +22,9 @@ _Guard = Callable[[View, Decision], Decision | None]
 _FIRST: tuple[_Look, ...] = (
     looks.concerns_many,
     looks.recovered,
+    looks.powered_off,
     looks.failed_launch,
     looks.gone,
-    looks.powered_off,
     looks.role,
 )
 _OTHERS: tuple[_Look, ...] = (looks.in_hand, looks.busy_cluster)
