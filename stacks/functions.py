@@ -22,6 +22,7 @@ FUNCTIONS: dict[str, Running] = {
     "read_health_log": Running(timeout_s=30),
     "subscribe_health_log": Running(timeout_s=30),
     "intake_signals": DEFAULT,
+    "measure_line": DEFAULT,
     "decide_repair": DEFAULT,
     "command_agent": DEFAULT,
     "request_approval": DEFAULT,

@@ -21,6 +21,8 @@ from roundhouse.contracts.names import INTAKE_QUEUE, METRIC_NAMESPACE, OUTBOX_QU
 from stacks.deployment import Deployment
 
 _MINUTES_5, _HOUR = Duration.minutes(5), Duration.hours(1)
+_MEASURED = Duration.minutes(30)
+"""Twice the interval of measure_line: each period holds a value, so alarms do not flap."""
 _SIGNAL_MAX_AGE_S = 300
 _MESSAGE_MAX_AGE_S = 900
 _INCIDENT_MAX_AGE_H = 24
@@ -92,7 +94,7 @@ class MonitoringStack(Stack):
             namespace=METRIC_NAMESPACE,
             metric_name=metric,
             dimensions_map={"service": self._deployment.names.of("line")},
-            period=_MINUTES_5,
+            period=_MEASURED,
             statistic="Maximum",
         )
 

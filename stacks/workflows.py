@@ -1,10 +1,12 @@
-"""Workflows: intake, the two state machines, and the functions that take their steps."""
+"""Workflows: intake, the two state machines, the functions that take their steps, and the line's own metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aws_cdk import Stack
+from aws_cdk import Duration, Stack
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
@@ -13,6 +15,7 @@ from roundhouse.contracts.names import INTAKE_QUEUE
 from stacks.constructs.function import FunctionFactory
 from stacks.constructs.machine import StateMachine
 from stacks.deployment import Deployment
+from stacks.signals import INVOCATIONS
 
 REPAIR = (
     "decide_repair",
@@ -67,3 +70,16 @@ class WorkflowsStack(Stack):
         intake = FunctionFactory(self, deployment, {**made, **self.made}, queues, layer=factory.layer)
         self.functions["intake_signals"] = intake.make("intake_signals")
         intake.reads_queue(self.functions["intake_signals"], INTAKE_QUEUE, batch=10, at_once=5)
+        self._measure(factory, deployment, queues[INVOCATIONS])
+
+    def _measure(self, factory: FunctionFactory, deployment: Deployment, dead_letters: sqs.IQueue) -> None:
+        """The line's own metrics, every quarter of an hour."""
+        self.functions["measure_line"] = function = factory.make("measure_line")
+        factory.dead_letters(function, dead_letters)
+        events.Rule(
+            self,
+            "measure",
+            rule_name=deployment.names.of("measure"),
+            schedule=events.Schedule.rate(Duration.minutes(15)),
+            targets=[targets.LambdaFunction(function, retry_attempts=2, max_event_age=Duration.minutes(15))],
+        )

@@ -16,7 +16,7 @@ from stacks.constructs.code import ROOT, build_layer, layer_hash
 from tests.stacks.templates import Templates
 
 IMPORT_ALL = """
-import importlib, json, os, sys
+import importlib, importlib.util, json, os, sys
 functions = json.load(sys.stdin)
 for name, variables in functions.items():
     for key in [key for key in os.environ if key.isupper() and key != "PATH"]:

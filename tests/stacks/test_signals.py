@@ -58,12 +58,16 @@ def matches(pattern: Any, event: Any) -> bool:
     return isinstance(event, dict) and all(matches(inner, event.get(key)) for key, inner in pattern.items())
 
 
+def _rules(templates: Templates) -> list[Mapping[str, Any]]:
+    return [rule for rule in templates.properties("AWS::Events::Rule") if "EventPattern" in rule]
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_event_goes_where_it_should(name: str, templates: Templates) -> None:
     bus, event, expected = CASES[name]
     reached = {
         target["Arn"]
-        for rule in templates.properties("AWS::Events::Rule")
+        for rule in _rules(templates)
         if rule.get("EventBusName") == bus and matches(rule["EventPattern"], event)
         for target in rule["Targets"]
     }
@@ -71,7 +75,7 @@ def test_event_goes_where_it_should(name: str, templates: Templates) -> None:
 
 
 def test_every_delivery_is_retried_and_then_kept(templates: Templates) -> None:
-    for rule in templates.properties("AWS::Events::Rule"):
+    for rule in _rules(templates):
         for target in rule["Targets"]:
             assert target["DeadLetterConfig"]["Arn"] == f"arn:aws:sqs:{PLACE}:roundhouse-test-deliveries-dlq"
             assert target["RetryPolicy"]["MaximumRetryAttempts"] > 0
@@ -131,6 +135,7 @@ def test_asynchronous_calls_are_kept_when_they_fail(templates: Templates) -> Non
     }
     dead_letters = f"arn:aws:sqs:{PLACE}:roundhouse-test-invocations-dlq"
     assert kept == {
+        "roundhouse-test-measure-line": dead_letters,
         "roundhouse-test-read-health-log": dead_letters,
         "roundhouse-test-subscribe-health-log": dead_letters,
     }
