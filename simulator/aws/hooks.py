@@ -48,6 +48,7 @@ HOOKS: tuple[Hook, ...] = (
     ),
     _hook("ministack.core.iam_evaluator", "caller_arn", ""),
     _hook("ministack.app", "pin_request_origin", "source_ip secure_transport"),
+    _hook("ministack.core.iam_evaluator", "_request_origin"),
     _hook("ministack.core.responses", "set_request_account_id", "access_key_id"),
     _hook("ministack.core.responses", "set_request_region", "region"),
     _hook("ministack.core.responses", "get_account_id", ""),
@@ -55,6 +56,10 @@ HOOKS: tuple[Hook, ...] = (
     _hook("ministack.core.lambda_runtime", "execution_credentials", "config"),
     _hook(SERVICES + "lambda_svc", "_execute_function_warm", "func event request_id"),
     _hook(SERVICES + "lambda_svc", "_runtime_env_vars", "config"),
+    _hook(SERVICES + "lambda_svc", "invoke_async_with_retry", "func event"),
+    _hook(SERVICES + "lambda_svc", "_execution_record_for_config", "func config"),
+    _hook("ministack.core.iam_evaluator", "_gather_role_policies", "role_name account_id"),
+    _hook("ministack.core.iam_evaluator", "evaluate", "ctx policies limits"),
     _hook(SERVICES + "lambda_svc", "_resolve_layer_zip", "attachment"),
     _hook(
         SERVICES + "lambda_svc",

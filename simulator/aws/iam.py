@@ -6,6 +6,7 @@ training-plan ARNs for SageMaker, '*' for the calls that AWS cannot restrict to 
 
 import json
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 NAMESPACES = {
@@ -50,16 +51,25 @@ def sagemaker_resource(
     return "*"
 
 
-def passed_roles(operation: str, params: Mapping[str, Any]) -> list[str]:
-    """Role ARNs that a SageMaker call hands to instances, each of which needs iam:PassRole."""
+def further_checks(operation: str, params: Mapping[str, Any], region: str, account: str) -> list[tuple[str, str]]:
+    """(action, resource) that a SageMaker call needs beside its own action on its own resource.
+
+    Roles handed to instances are passed, training plans are used, tags are added.
+    """
     if operation not in ("CreateCluster", "UpdateCluster"):
         return []
     groups = params.get("InstanceGroups") or []
-    return sorted({group["ExecutionRole"] for group in groups if group.get("ExecutionRole")})
+    roles = {group["ExecutionRole"] for group in groups if group.get("ExecutionRole")}
+    plans = {group["TrainingPlanArn"] for group in groups if group.get("TrainingPlanArn")}
+    checks = [("iam:PassRole", role) for role in sorted(roles)]
+    checks += [(f"sagemaker:{operation}", plan) for plan in sorted(plans)]
+    if params.get("Tags"):
+        checks.append(("sagemaker:AddTags", f"arn:aws:sagemaker:{region}:{account}:cluster/*"))
+    return checks
 
 
-def pass_role_refusal(service: str, operation: str, params: dict[str, Any], headers: dict[str, str]) -> str | None:
-    """AWS's message if the caller may not pass a role that the call names, else None.
+def further_refusal(service: str, operation: str, params: dict[str, Any], headers: dict[str, str]) -> str | None:
+    """AWS's message if the caller lacks one of the call's further permissions, else None.
 
     Needs MiniStack's request context.
     """
@@ -67,24 +77,19 @@ def pass_role_refusal(service: str, operation: str, params: dict[str, Any], head
 
     if service != "sagemaker":
         return None
-    access_key = router.extract_access_key_id(headers)
-    for role in passed_roles(operation, params):
-        denied = iam_evaluator.enforce(
-            access_key,
-            "iam:PassRole",
-            "iam",
-            responses.get_region(),
-            resource_arn=role,
-            service_context={"iam:PassedToService": "sagemaker.amazonaws.com"},
-        )
-        if denied:
+    access_key, region = router.extract_access_key_id(headers), responses.get_region()
+    for action, resource in further_checks(operation, params, region, responses.get_account_id()):
+        context = {"iam:PassedToService": "sagemaker.amazonaws.com"} if action == "iam:PassRole" else None
+        if iam_evaluator.enforce(
+            access_key, action, action.split(":")[0], region, resource_arn=resource, service_context=context
+        ):
             caller = iam_evaluator.caller_arn()
-            return f"User: {caller} is not authorized to perform: iam:PassRole on resource: {role}"
+            return f"User: {caller} is not authorized to perform: {action} on resource: {resource}"
     return None
 
 
-def install(cluster_arn: ClusterArn) -> None:
-    """Let MiniStack authorise the added services."""
+def install(cluster_arn: ClusterArn, machine_of_token: Callable[[str], str | None]) -> None:
+    """Let MiniStack authorise the added services, and answers to task tokens by the machine that gave them out."""
     from ministack.core import iam_actions
 
     iam_actions.SERVICE_TO_IAM_NAMESPACE.update(NAMESPACES)
@@ -100,13 +105,15 @@ def install(cluster_arn: ClusterArn) -> None:
         region: str,
         account_id: str,
     ) -> str:
-        if service not in NAMESPACES:
+        if service not in NAMESPACES and b'"taskToken"' not in body:
             return str(original(service, method, path, headers, body, query_params, region, account_id))
         try:
             params = json.loads(body or b"{}")
         except ValueError:
             return "*"
         operation = headers.get("x-amz-target", "").rpartition(".")[2]
+        if service == "states":
+            return machine_of_token(str(params.get("taskToken"))) or "*"
         if service == "sagemaker" and isinstance(params, dict):
             return sagemaker_resource(operation, params, region, account_id, cluster_arn)
         return "*"
@@ -116,8 +123,13 @@ def install(cluster_arn: ClusterArn) -> None:
 
 
 def _take_loopback_for_tls() -> None:
-    """Policies that refuse plain HTTP (`aws:SecureTransport`) are right; loopback stands in for TLS here."""
-    from ministack import app
+    """Policies that refuse plain HTTP (`aws:SecureTransport`) are right; loopback stands in for TLS here.
 
+    So it does for deliveries that no request begins: those of EventBridge and CloudWatch Logs.
+    """
+    from ministack import app
+    from ministack.core import iam_evaluator
+
+    iam_evaluator._request_origin = ContextVar("request_origin", default=("127.0.0.1", True))
     pin = app.pin_request_origin
     app.pin_request_origin = lambda source_ip, secure_transport: pin(source_ip, True)
