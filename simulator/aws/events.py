@@ -89,7 +89,7 @@ def as_account(settings: Settings) -> None:
 
 def install(settings: Settings) -> None:
     """Put EventBridge on the virtual clock and give failed deliveries their dead-letter queue."""
-    from ministack.services import eventbridge
+    from ministack.services import eventbridge, lambda_svc
 
     put_events, invoke_target = eventbridge._put_events, eventbridge._invoke_target
 
@@ -125,6 +125,12 @@ def install(settings: Settings) -> None:
             view = view or eventbridge._pattern_event_view(event)
             _bury(dead_letters, json.dumps(view.event_with_detail()), rule, target, code, message)
 
+    def dispatch_to_lambda(arn: str, payload: str) -> None:
+        func, config, _ = lambda_svc._get_func_record_for_ref(arn)
+        record = lambda_svc._execution_record_for_config(func, config)
+        lambda_svc.invoke_async_with_retry(record, json.loads(payload))
+
+    eventbridge._dispatch_to_lambda = dispatch_to_lambda
     eventbridge._now_ts = now
     eventbridge._put_events = put_events_at_their_time
     eventbridge._invoke_target = invoke_or_bury

@@ -39,6 +39,24 @@ def lambda_refusal(function_arn: str, service: str, source_arn: str, settings: S
     )
 
 
+def role_refusal(role_arn: str, action: str, resource: str, settings: Settings) -> str | None:
+    """Why a service that works as `role_arn` may not do `action` on `resource`; None if it may."""
+    from ministack.core import iam_evaluator
+
+    policies = iam_evaluator._gather_role_policies(role_arn.rsplit("/", 1)[-1], settings.account)
+    context = iam_evaluator.EvalContext(
+        principal_arn=role_arn,
+        principal_type="AssumedRole",
+        principal_account=settings.account,
+        action=action,
+        resource_arn=resource,
+        region=settings.region,
+    )
+    if iam_evaluator.evaluate(context, policies).decision == "Allow":
+        return None
+    return f"{role_arn} does not have permissions to call {action} on {resource}"
+
+
 def event_target_refusal(target_arn: str, rule_arn: str, settings: Settings) -> Refusal | None:
     """Why EventBridge cannot deliver to `target_arn` for `rule_arn`: it is missing, or its policy refuses."""
     from ministack.services import sns, sqs, stepfunctions

@@ -7,6 +7,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from simulator.aws import policies
+from simulator.aws.settings import Settings
+
 Created = tuple[str, dict[str, Any]]
 
 
@@ -68,13 +71,31 @@ def _with_recovery(handlers: dict[str, Any]) -> dict[str, Any]:
     return {**handlers, "create": create_table, "update": update_table}
 
 
+def _with_role_check(handlers: dict[str, Any], settings: Settings) -> dict[str, Any]:
+    """MiniStack's event source mapping, that checks first whether the function's role may read the queue."""
+    create = handlers["create"]
+
+    def create_mapping(logical_id: str, properties: dict[str, Any], stack: str) -> Any:
+        from ministack.services import lambda_svc
+
+        source = str(properties.get("EventSourceArn", ""))
+        _, config, name = lambda_svc._get_func_record_for_ref(properties["FunctionName"])
+        if config and ":sqs:" in source:
+            for action in ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"):
+                if refusal := policies.role_refusal(config["Role"], action, source, settings):
+                    raise ValueError(f"the execution role of {name} cannot serve the queue: {refusal}")
+        return create(logical_id, properties, stack)
+
+    return {**handlers, "create": create_mapping}
+
+
 PROVIDED: dict[str, dict[str, Callable[..., Any]]] = {
     "AWS::Events::Archive": {"create": _create_archive, "delete": _delete_archive},
 }
 """Types that work: what they make can be called."""
 
 
-def install() -> None:
+def install(settings: Settings) -> None:
     """Add the types to MiniStack's table; refuses to replace one that MiniStack itself provides."""
     from ministack.services.cloudformation import provisioners
 
@@ -84,3 +105,5 @@ def install() -> None:
         provisioners._RESOURCE_HANDLERS[kind] = handlers
     for kind in ("AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable"):
         provisioners._RESOURCE_HANDLERS[kind] = _with_recovery(provisioners._RESOURCE_HANDLERS[kind])
+    kind = "AWS::Lambda::EventSourceMapping"
+    provisioners._RESOURCE_HANDLERS[kind] = _with_role_check(provisioners._RESOURCE_HANDLERS[kind], settings)

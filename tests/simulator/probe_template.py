@@ -157,6 +157,10 @@ def application_template() -> Resource:
             "lambda.amazonaws.com",
             allow(["dynamodb:PutItem"], {"Fn::ImportValue": "probe-table-arn"}),
             allow(["sagemaker:DescribeCluster"], cluster),
+            allow(
+                ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
+                [att("Inbox"), att("Fifo")],
+            ),
         ),
         "Layer": resource(
             "AWS::Lambda::LayerVersion",

@@ -73,6 +73,14 @@ def test_a_missing_export_is_the_reason(probe: Probe) -> None:
         deploy_template(probe.aws, "importing", json.dumps(template))
 
 
+def test_a_function_whose_role_cannot_read_the_queue_is_refused(probe: Probe) -> None:
+    template = probe_template.application_template()
+    statements = template["Resources"]["FunctionRole"]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
+    statements[:] = [each for each in statements if "sqs:ReceiveMessage" not in each["Action"]]
+    with pytest.raises(DeployError, match=r"\(AWS::Lambda::EventSourceMapping\).*sqs:ReceiveMessage"):
+        deploy_template(probe.aws, "unread", json.dumps(template))
+
+
 def test_a_failing_resource_is_named_with_its_reason(probe: Probe) -> None:
     broken = copy.deepcopy(probe_template.resource("AWS::Events::Archive", SourceArn="arn", EventPattern="{"))
     with pytest.raises(DeployError, match=r"stack broken .*Broken \(AWS::Events::Archive\)"):

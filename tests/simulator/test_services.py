@@ -6,19 +6,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import boto3
 import botocore
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from simulator.aws.iam import passed_roles, sagemaker_resource
+from simulator.aws.iam import further_checks, sagemaker_resource
 from simulator.aws.models import Models, from_wire, problems, to_wire
 from simulator.aws.services import answer
-from simulator.client import REPOSITORY, EmbeddedAws
+from simulator.client import REPOSITORY
 from simulator.service import Caller
 from tests.simulator.conftest import Probe
 from tests.simulator.probe_world import CLUSTER_ARN, ProbeSageMaker
+from tests.simulator.roles import as_role
 
 CALLER = Caller("111122223333", "us-west-2", None)
 
@@ -104,42 +103,28 @@ def test_iam_checks_the_resource_that_the_call_names(operation: str, params: Map
     assert sagemaker_resource(operation, params, "us-west-2", "111122223333", known) == resource
 
 
-def test_each_role_of_a_group_is_passed() -> None:
-    groups = [{"ExecutionRole": "b"}, {"ExecutionRole": "a"}, {"ExecutionRole": "b"}, {}]
-    assert passed_roles("CreateCluster", {"InstanceGroups": groups}) == ["a", "b"]
-    assert passed_roles("DescribeCluster", {"InstanceGroups": groups}) == []
-
-
-def as_role(aws: EmbeddedAws, name: str, statements: list[dict[str, Any]]) -> Any:
-    """SageMaker client of a new role with these permissions."""
-    iam = aws.client("iam")
-    trust = {"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": "*"}}]}
-    arn = iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(trust))["Role"]["Arn"]
-    policy = {"Version": "2012-10-17", "Statement": statements}
-    iam.put_role_policy(RoleName=name, PolicyName="own", PolicyDocument=json.dumps(policy))
-    given = aws.client("sts").assume_role(RoleArn=arn, RoleSessionName="test")["Credentials"]
-    return boto3.client(
-        "sagemaker",
-        endpoint_url=aws.endpoint,
-        region_name=aws.region,
-        aws_access_key_id=given["AccessKeyId"],
-        aws_secret_access_key=given["SecretAccessKey"],
-        aws_session_token=given["SessionToken"],
-        config=Config(retries={"total_max_attempts": 1}),
-    )
+def test_roles_are_passed_plans_are_used_and_tags_are_added() -> None:
+    groups = [{"ExecutionRole": "b", "TrainingPlanArn": "plan"}, {"ExecutionRole": "a"}, {"ExecutionRole": "b"}, {}]
+    call = {"InstanceGroups": groups, "Tags": [{"Key": "k", "Value": "v"}]}
+    assert further_checks("CreateCluster", call, "us-west-2", "111122223333") == [
+        ("iam:PassRole", "a"),
+        ("iam:PassRole", "b"),
+        ("sagemaker:CreateCluster", "plan"),
+        ("sagemaker:AddTags", f"{PREFIX}:cluster/*"),
+    ]
+    assert further_checks("DescribeCluster", call, "us-west-2", "111122223333") == []
 
 
 def test_a_permission_on_one_cluster_is_not_one_on_another(probe: Probe) -> None:
     statement = {"Effect": "Allow", "Action": "sagemaker:DescribeCluster", "Resource": CLUSTER_ARN}
-    client = as_role(probe.aws, "one-cluster", [statement])
+    client = as_role(probe.aws, "sagemaker", "one-cluster", [statement])
     assert client.describe_cluster(ClusterName="probe")["ClusterName"] == "probe"
     with pytest.raises(ClientError, match="AccessDenied"):
         client.describe_cluster(ClusterName="other")
     with pytest.raises(ClientError, match="AccessDenied"):
         client.list_clusters()
-    assert ["DescribeCluster", f"arn:aws:sts::{probe.aws.account}:assumed-role/one-cluster/test"] in probe.aws.control(
-        "calls"
-    )["calls"]
+    me = f"arn:aws:sts::{probe.aws.account}:assumed-role/one-cluster/test"
+    assert ["DescribeCluster", me] in probe.aws.control("calls")["calls"]
 
 
 def test_create_cluster_needs_to_pass_the_role_of_its_instances(probe: Probe) -> None:
@@ -155,5 +140,7 @@ def test_create_cluster_needs_to_pass_the_role_of_its_instances(probe: Probe) ->
     }
     request: dict[str, Any] = {"ClusterName": "new", "InstanceGroups": [group]}
     with pytest.raises(ClientError, match=r"iam:PassRole on resource: .*role/instances"):
-        as_role(probe.aws, "cannot-pass", [create]).create_cluster(**request)
-    assert as_role(probe.aws, "can-pass", [create, passing]).create_cluster(**request)["ClusterArn"] == CLUSTER_ARN
+        as_role(probe.aws, "sagemaker", "cannot-pass", [create]).create_cluster(**request)
+    made = as_role(probe.aws, "sagemaker", "can-pass", [create, passing]).create_cluster(**request)
+    assert made["ClusterArn"] == CLUSTER_ARN
+    )

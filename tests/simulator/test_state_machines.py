@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.simulator.conftest import SCALE, Probe
+from tests.simulator.roles import as_role
 from tests.simulator.waiting import eventually, records, run
 
 
@@ -94,6 +95,23 @@ def test_takes_the_first_answer_to_a_task_token_only(probe: Probe) -> None:
     assert output(ended(probe, arn)) == {"approved": True}
     with pytest.raises(ClientError, match="TaskTimedOut"):
         states.send_task_failure(taskToken=token, error="ApprovalDenied")
+
+
+def test_an_answer_needs_a_permission_on_the_machine_that_asked(probe: Probe) -> None:
+    arn, token = start_with_token(probe, 3600)
+    for stack in ("changed", "probe"):
+        statement = {
+            "Effect": "Allow",
+            "Action": "states:SendTaskSuccess",
+            "Resource": probe.output("Machine", stack),
+        }
+        client = as_role(probe.aws, "stepfunctions", f"answers-{stack}", [statement])
+        if stack == "changed":
+            with pytest.raises(ClientError, match="AccessDenied"):
+                client.send_task_success(taskToken=token, output="{}")
+        else:
+            client.send_task_success(taskToken=token, output="{}")
+    assert output(ended(probe, arn)) == {}
 
 
 def test_refuses_a_token_that_was_never_given_out(probe: Probe) -> None:

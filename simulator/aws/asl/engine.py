@@ -182,6 +182,17 @@ def _remember_tokens() -> None:
     StateTaskServiceCallback._eval_wait_for_task_token = wait_and_leave
 
 
+def machine_of_token(token: str) -> str | None:
+    """ARN of the state machine whose task has this token; None for a token that was never given out."""
+    with _tokens_lock:
+        pool = _tokens.get(token)
+    for arn, worker in list(_workers.items()):
+        if pool is not None and worker.env is not None and worker.env.callback_pool_manager is pool:
+            prefix, _, rest = arn.partition(":execution:")
+            return f"{prefix}:stateMachine:{rest.split(':')[0]}"
+    return None
+
+
 def _answer_token(token: str, act: Any) -> Any:
     from ministack.core.responses import error_response_json, json_response
     from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackNotifyConsumerError
