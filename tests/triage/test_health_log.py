@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from roundhouse.errors import MalformedEvent
+from roundhouse.line.event import CauseClass, Health, Source
+from roundhouse.triage.health_log import read
+
+DATA = Path(__file__).parent.parent / "data" / "events"
+C, BAD = CauseClass, Health.UNHEALTHY
+NOW = datetime(2026, 10, 3, tzinfo=UTC)
+PAYLOAD = json.loads((DATA / "hma-cwlogs-subscription-decoded.json").read_text())
+
+
+def records(*messages):
+    events = [
+        {"id": f"id-{n}", "timestamp": 1790981597000, "message": m if isinstance(m, str) else json.dumps(m)}
+        for n, m in enumerate(messages)
+    ]
+    return PAYLOAD | {"logEvents": events}
+
+
+def test_the_subscription_of_the_field_report():
+    (event,) = read(PAYLOAD, NOW)
+    assert (event.cluster, event.group, event.instance_id) == ("train-slurm-a", "workers", "i-0123456789abcdef0")
+    assert (event.code, event.cause, event.health) == ("xid-79", C.HARDWARE, BAD)
+    assert (event.source, event.source.trusted) == (Source.HEALTH_AGENT_LOG, False)
+    assert event.event_id == "37000000000000000000000000000000000000000000000000000001"
+    assert event.source_time == datetime(2026, 10, 2, 22, 53, 17, tzinfo=UTC)
+
+
+def dcgm(number, condition="XID Error"):
+    return {"ts": "2026-10-02T22:53:17Z", "condition: ": condition, "data: ": {"ErrNum": number}}
+
+
+def npd(message, reason="XidHardwareFailure"):
+    return {"details: ": {"timestamp": "2026-10-02T18:35:29Z", "reason": reason, "message": message}}
+
+
+@pytest.mark.parametrize(
+    ("record", "code", "cause", "health"),
+    [
+        ("hma-log-record.npd-xid-reboot", "NvidiaErrorReboot", C.HARDWARE, BAD),
+        ("hma-log-record.slurm-dcgm-xid79", "xid-79", C.HARDWARE, BAD),
+        (dcgm(13), "xid-13", C.UNKNOWN, Health.INFO),
+        (dcgm(4711), "xid-4711", C.UNKNOWN, BAD),
+        (dcgm(None, "PCIe Error GPU 3"), "PCIe_Error_GPU_3", C.HARDWARE, BAD),
+        (npd("Node condition NvidiaErrorReboot is now: False"), "NvidiaErrorReboot", C.HARDWARE, Health.HEALTHY),
+        (npd("NVRM: Xid (PCI:0000:b9:00): 48, pid=1"), "xid-48", C.HARDWARE, BAD),
+        (npd("EFA link down", "EfaError"), "EfaError", C.NETWORK, BAD),
+        (
+            {"Event detail": {"Reason": "NvidiaGPUUnhealthy", "Message": "gone", "Action": "Replace"}},
+            "NvidiaGPUUnhealthy",
+            C.HARDWARE,
+            BAD,
+        ),
+        ({"msg": "something new"}, "something_new", C.UNKNOWN, BAD),
+        ('{"level": "info", "msg": "DCGM Pol', "unreadable_record", C.UNKNOWN, BAD),
+    ],
+)
+def test_records(record, code, cause, health):
+    if isinstance(record, str) and record.startswith("hma"):
+        record = json.loads((DATA / f"{record}.json").read_text())
+    (event,) = read(records(record), NOW)
+    assert (event.code, event.cause, event.health) == (code, cause, health)
+    assert event.source_time.tzinfo is UTC
+
+
+def test_the_nodes_own_time_is_preferred():
+    (event,) = read(records(npd("Node condition NvidiaErrorReboot is now: True")), NOW)
+    assert event.source_time == datetime(2026, 10, 2, 18, 35, 29, tzinfo=UTC)
+
+
+def test_each_record_is_an_event_of_its_own_and_others_are_left_out():
+    other = {"HealthMonitoringAgentDetectionEvent": "Heartbeat"}
+    assert [e.event_id for e in read(records(dcgm(79), other, dcgm(48)), NOW)] == ["id-0", "id-2"]
+    assert read({"messageType": "CONTROL_MESSAGE"}, NOW) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"logGroup": "/aws/lambda/x"}, "logGroup"),
+        ({"logStream": "LifecycleConfig/workers/i-0123456789abcdef0"}, "logStream"),
+        ({"logStream": None}, "logStream"),
+        ({"logEvents": None}, "logEvents"),
+        ({"logEvents": [{"id": "x"}]}, "message"),
+        ({"logEvents": [7]}, "logEvents"),
+    ],
+)
+def test_malformed_payloads_are_named(change, where):
+    with pytest.raises(MalformedEvent, match=where):
+        read(PAYLOAD | change, NOW)
