@@ -1,0 +1,188 @@
+"""The pages say what is there: links lead somewhere; commands, options, make targets and paths in them exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import typer
+
+from roundhouse.cli.main import app
+from roundhouse.line.event import CauseClass
+from roundhouse.line.incident import Outcome
+
+ROOT = Path(__file__).resolve().parents[2]
+MADE = {".venv", ".venv-simulator", "node_modules", "cdk.out", "build", ".demo"}  # not there in a fresh checkout
+
+
+def _pages(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and path.name not in MADE and not path.name.startswith("."):
+            yield from _pages(path)
+        elif path.suffix == ".md":
+            yield path
+
+
+PAGES = list(_pages(ROOT))
+COMMANDS = typer.main.get_command(app)
+
+_LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_INDENTED = re.compile(r"(?:^ {4,}\S.*\n?)+", re.MULTILINE)
+_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_COMMAND = re.compile(r"(?<![\w./-])(?:\.venv/bin/)?roundhouse +(?=[a-z-])([^#\n|]*)")
+_MAKE = re.compile(r"^\s*make +([a-z][a-z-]*)", re.MULTILINE)
+_MODULE = re.compile(r"python -m ((?:benchmarks|stacks|simulator)[\w.]*)")
+_TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
+_PATH = re.compile(r"\.?[\w-]+(?:/[\w.-]+)*/?(?:\.\w+)?")
+
+
+def code_in(text: str) -> Iterator[str]:
+    """Code spans and code blocks, each as one text."""
+    yield from _FENCED.findall(text)
+    text = _FENCED.sub("", text)
+    yield from _INDENTED.findall(text)
+    yield from _SPAN.findall(text)
+
+
+def anchors(text: str) -> set[str]:
+    heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in heads}
+
+
+def problems_of_links(page: Path, text: str) -> Iterator[str]:
+    """Relative links that lead nowhere."""
+    for target in _LINK.findall(text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        there = (page.parent / name).resolve() if name else page
+        if not there.exists():
+            yield f"{target}: there is no such file"
+        elif anchor and anchor not in anchors(there.read_text()):
+            yield f"{target}: there is no such heading"
+
+
+def problems_of_commands(text: str) -> Iterator[str]:
+    """Commands of ours that do not exist, or do not have the options they are shown with."""
+    for line in (line for code in code_in(text) for line in _COMMAND.findall(code)):
+        command: click.Command = COMMANDS
+        words = line.split()
+        while words and hasattr(command, "commands"):
+            name = words.pop(0)
+            if name not in command.commands:
+                yield f"roundhouse {line.strip()}: there is no command {name}"
+                break
+            command = command.commands[name]
+        else:
+            known = {opt for parameter in command.params for opt in (*parameter.opts, *parameter.secondary_opts)}
+            for option in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", " ".join(words)):
+                if option not in known | {"--help"}:
+                    yield f"roundhouse {line.strip()}: it has no option {option}"
+
+
+def problems_of_targets(text: str) -> Iterator[str]:
+    targets = set(_TARGET.findall((ROOT / "Makefile").read_text()))
+    for target in (target for code in code_in(text) for target in _MAKE.findall(code)):
+        if target not in targets:
+            yield f"make {target}: the Makefile has no such target"
+
+
+def problems_of_modules(text: str) -> Iterator[str]:
+    for module in _MODULE.findall(text):
+        path = ROOT / module.replace(".", "/")
+        if not path.with_suffix(".py").is_file() and not (path / "__main__.py").is_file():
+            yield f"python -m {module}: there is no such module"
+
+
+def problems_of_paths(text: str) -> Iterator[str]:
+    """Code spans that name something in one of our folders which is not there."""
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir()} - MADE
+    for span in _SPAN.findall(text):
+        if _PATH.fullmatch(span) and "/" in span and span.split("/")[0] in folders and not (ROOT / span).exists():
+            yield f"{span}: there is no such path"
+
+
+def problems(page: Path, text: str) -> list[str]:
+    """Everything that `text`, as the text of `page`, names and that is not there."""
+    return [
+        *problems_of_links(page, text),
+        *problems_of_commands(text),
+        *problems_of_targets(text),
+        *problems_of_modules(text),
+        *problems_of_paths(text),
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_a_page_names_only_what_exists(page: Path) -> None:
+    found = problems(page, page.read_text())
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("see [this](docs/nowhere.md)", "no such file"),
+        ("see [this](#nowhere)", "no such heading"),
+        ("call `roundhouse explode`", "no command explode"),
+        ("call `roundhouse env explode`", "no command explode"),
+        ("call `.venv/bin/roundhouse status --loud`", "no option --loud"),
+        ("    roundhouse pause -e demo --because x\n", "no option --because"),
+        ("```\nroundhouse creat -e demo\n```", "no command creat"),
+        ("run `make coffee`", "no such target"),
+        ("    make coffee ENV=demo\n", "no such target"),
+        ("run `python -m benchmarks.coffee`", "no such module"),
+        ("in `roundhouse/line/nowhere.py`", "no such path"),
+        ("in `docs/nowhere/`", "no such path"),
+    ],
+)
+def test_what_does_not_exist_is_found(text: str, problem: str) -> None:
+    assert any(problem in found for found in problems(ROOT / "README.md", text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[this](README.md#try-it) and [that](https://example.com/x#y)",
+        "`roundhouse create -e demo --run-id x --no-watch` and `roundhouse env check`",
+        "`roundhouse-demo-ledger`, `roundhouse/line/`, `roundhouse: inc-1`",
+        "`make test TESTS=tests/line`",
+        "we make do with what there is; `apt-get install make python3-venv`",
+    ],
+)
+def test_what_exists_is_let_pass(text: str) -> None:
+    assert problems(ROOT / "README.md", text) == []
+
+
+def test_every_command_is_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    for name, command in COMMANDS.commands.items():  # type: ignore[attr-defined]
+        for full in [f"{name} {part}" for part in getattr(command, "commands", {})] or [name]:
+            assert f"`roundhouse {full}" in readme, f"README.md does not name `roundhouse {full}`"
+
+
+def test_every_cause_and_outcome_is_explained_to_operators() -> None:
+    index = (ROOT / "docs/operating/README.md").read_text()
+    for cause in CauseClass:
+        assert f"`{cause}`" in index
+    for outcome in Outcome:
+        assert f"| {outcome} |" in index
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached, todo = set(), [ROOT / "README.md"]
+    while todo:
+        page = todo.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        links = [target.partition("#")[0] for target in _LINK.findall(page.read_text())]
+        todo += [
+            there for link in links if (there := (page.parent / link).resolve()).suffix == ".md" and there.is_file()
+        ]
+    lost = {page for page in PAGES if page.is_relative_to(ROOT / "docs")} - reached
+    assert not lost, f"no link leads to {sorted(str(page.relative_to(ROOT)) for page in lost)}"
