@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.aws.logs import log_group
+from roundhouse.contracts.names import log_group
 
 
 @runtime.handler

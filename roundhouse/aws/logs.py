@@ -12,15 +12,6 @@ from roundhouse.aws.errors import translated
 HEALTH_PATTERN = '{ $.HealthMonitoringAgentDetectionEvent = "HealthEvent" }'
 
 
-def log_group(cluster: str, cluster_arn: str) -> str:
-    """The log group that HyperPod makes for a cluster.
-
-    >>> log_group("train", "arn:aws:sagemaker:us-west-2:111122223333:cluster/a1b2c3d4e5f6")
-    '/aws/sagemaker/Clusters/train/a1b2c3d4e5f6'
-    """
-    return f"/aws/sagemaker/Clusters/{cluster}/{cluster_arn.rpartition('/')[2]}"
-
-
 class HealthLog:
     """Subscriptions to health records."""
 

@@ -79,3 +79,12 @@ INTAKE_QUEUE = "intake"  # standard; every signal, whatever its source
 OUTBOX_QUEUE = "outbox.fifo"  # FIFO, one group per Slack thread
 SETTLE_QUEUE = "settle"  # standard; decided approvals
 AGENT_QUEUE = "agent"  # standard; commands for the controller agent
+
+
+def log_group(cluster: str, cluster_arn: str) -> str:
+    """The log group that HyperPod makes for a cluster.
+
+    >>> log_group("train", "arn:aws:sagemaker:us-west-2:111122223333:cluster/a1b2c3d4e5f6")
+    '/aws/sagemaker/Clusters/train/a1b2c3d4e5f6'
+    """
+    return f"/aws/sagemaker/Clusters/{cluster}/{cluster_arn.rpartition('/')[2]}"
