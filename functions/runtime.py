@@ -4,7 +4,6 @@ Imports Powertools; `roundhouse.aws` and `roundhouse.slack` are imported inside 
 only for what it uses. Each accessor makes its thing once per process; `reset` forgets them all.
 """
 
-# ruff: noqa: PLC0415
 from __future__ import annotations
 
 import os
