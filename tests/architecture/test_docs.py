@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 import typer
+from pydantic import BaseModel
 
 from roundhouse.cli.main import app
+from roundhouse.environment import Environment
+from roundhouse.environment.problems import DISCOUNTS
 from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Outcome
 
@@ -171,6 +175,28 @@ def test_every_cause_and_outcome_is_explained_to_operators() -> None:
         assert f"`{cause}`" in index
     for outcome in Outcome:
         assert f"| {outcome} |" in index
+
+
+def _keys(section: type[BaseModel]) -> Iterator[str]:
+    """Every key of a section and of those in it."""
+    for name, field in section.model_fields.items():
+        yield name
+        todo = [field.annotation]
+        while todo:
+            kind: Any = todo.pop()
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                yield from _keys(kind)
+            todo += getattr(kind, "__args__", ())
+
+
+def test_every_key_of_an_environment_file_is_documented_and_no_other() -> None:
+    page = (ROOT / "docs/configuration.md").read_text()
+    named = {key for code in _SPAN.findall(page) for key in re.findall(r"[a-z_0-9]+", code)}
+    keys = set(_keys(Environment))
+    assert keys - named == set(), "not in docs/configuration.md"
+    first_cells = re.findall(r"^\| ((?:`[a-z_0-9]+`(?:, )?)+) \|", page, re.MULTILINE)
+    rows = {key for cell in first_cells for key in re.findall(r"[a-z_0-9]+", cell)} - set(DISCOUNTS)
+    assert rows - keys == set(), "docs/configuration.md has keys that no environment file has"
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:
