@@ -143,4 +143,3 @@ def test_create_cluster_needs_to_pass_the_role_of_its_instances(probe: Probe) ->
         as_role(probe.aws, "sagemaker", "cannot-pass", [create]).create_cluster(**request)
     made = as_role(probe.aws, "sagemaker", "can-pass", [create, passing]).create_cluster(**request)
     assert made["ClusterArn"] == CLUSTER_ARN
-    )
