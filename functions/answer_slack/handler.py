@@ -83,7 +83,7 @@ def _record(click: Click, ports: Ports) -> str:
     def change(known: Approval) -> Approval:
         result = answer(known, click, ports.clock.now())
         messages.append(result.message)
-        return known if result.approval == known else result.approval
+        return result.approval
 
     try:
         approval = revise(ports.approvals, click.approval_id, change)

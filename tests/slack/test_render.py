@@ -112,6 +112,8 @@ def test_every_kind_is_drawn(kind: NoticeKind) -> None:
     drawing = draw(notice(kind, facts={"Node": "ip-10-1-0-1", EVIDENCE: "NVRM: Xid 79"}))
     within_limits(drawing)
     shown = json.dumps(drawing.blocks)
+    # Slack must not make links or mentions of bare `@here`, `#channel` or addresses in foreign text.
+    assert shown.count('"mrkdwn"') == shown.count('"verbatim": true')
     assert "Replace i-0aaa?" in shown
     assert "fell off the bus" in shown
     assert "ip-10-1-0-1" in shown

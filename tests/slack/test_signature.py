@@ -59,6 +59,11 @@ def test_any_bytes_verify_as_they_are_and_none_that_differ(body: bytes) -> None:
     assert signed_by_slack(event, SECRET, NOW) is None
 
 
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=100))
+def test_any_text_verifies_as_it_is(body: str) -> None:
+    assert signed_by_slack(signed(body.encode(), encode=False), SECRET, NOW) == body.encode()
+
+
 @pytest.mark.parametrize(
     ("age_s", "wanted"), [(0, True), (299, True), (-299, True), (301, False), (-301, False), (86_400, False)]
 )
