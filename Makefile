@@ -17,7 +17,7 @@ CDK := PATH="$(CURDIR)/$(BIN):$$PATH" node_modules/.bin/cdk
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile
 LINTED := roundhouse functions stacks simulator benchmarks tests scripts app.py
 TYPED := roundhouse functions stacks simulator benchmarks app.py
-SHELL_FILES := $(shell git ls-files '*.sh' .ci/run)
+SHELL_FILES := .ci/run $(shell find . -name '*.sh' -not -path './.venv*' -not -path './node_modules/*' -not -path './build/*')
 
 .PHONY: demo test check synth diff lint types machines templates lock clean ready
 
@@ -25,6 +25,7 @@ demo: ready
 	$(BIN)/roundhouse demo $(DEMO)
 
 test: ready
+	@$(PYTHON) scripts/bootstrap.py --look-for chromium shellcheck
 	$(PYTEST) $(TESTS)
 
 check: lint types machines templates
@@ -33,6 +34,7 @@ lint: ready
 	$(BIN)/ruff check $(LINTED)
 	$(BIN)/ruff format --check $(LINTED)
 	$(BIN)/lint-imports --no-logo
+	@$(PYTHON) scripts/bootstrap.py --look-for shellcheck
 	shellcheck $(SHELL_FILES)
 
 types: ready

@@ -25,15 +25,21 @@ class Failed(Exception):
     """A step did not work; the message says what to do."""
 
 
-def main() -> int:
-    """Exit code 0 when everything is ready, 1 when something could not be made."""
+def main(arguments) -> int:
+    """Exit code 0 when everything is ready, 1 when something could not be made.
+
+    `--look-for PROGRAM...` only says how to get programs that are not here, and is content.
+    """
     if sys.version_info < NEEDED:
         found = ".".join(str(part) for part in sys.version_info[:3])
         say(f"Roundhouse needs Python {NEEDED[0]}.{NEEDED[1]} or newer; {sys.executable} is {found}.")
         say("Install a newer one and name it: make PYTHON=python3.13 demo")
         return 1
-    steps = [step for step in (python_step(), simulator_step(), node_step()) if not step.is_done()]
+    if arguments[:1] == ["--look-for"]:
+        look_for(arguments[1:])
+        return 0
     try:
+        steps = [step for step in (python_step(), simulator_step(), node_step()) if not step.is_done()]
         for number, step in enumerate(steps, 1):
             step.run(f"[{number}/{len(steps)}] {step.title}")
     except Failed as problem:
@@ -45,6 +51,13 @@ def main() -> int:
     if steps:
         say("Ready.")
     return 0
+
+
+def look_for(programs) -> None:
+    """Debian's packages are called like the programs; what is missing fails the tests that need it."""
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        say(f"Not found: {', '.join(missing)}. On Debian and Ubuntu: sudo apt-get install {' '.join(missing)}")
 
 
 class Step:
@@ -206,4 +219,4 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
