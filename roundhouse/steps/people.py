@@ -132,7 +132,8 @@ class Reading:
         asked_at = known.asked_at if known else now
         answer = ask.read(
             identity,
-            posted=self.threads.place(ask.question_notice_id(identity)) is not None,
+            # A lost discount costs by the hour: there silence rolls back even if Slack never showed the question.
+            posted=kind == "discount" or self.threads.place(ask.question_notice_id(identity)) is not None,
             approvals=self.approvals,
             outbox=self.outbox,
             thread=thread,
