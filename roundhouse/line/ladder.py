@@ -64,37 +64,59 @@ _NO_TRY = frozenset({"in_hand", "refused", "retry"})  # results that did nothing
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Ledger entries of the last day or more, indexed once for the questions that a decision asks.
+    """Ledger entries of the last day or more, and the questions that a decision asks of them.
 
-    FAILED entries changed nothing and are left out; CLAIMED and UNKNOWN ones may have, and count.
+    FAILED entries changed nothing and are left out; CLAIMED and UNKNOWN ones may have, and count. One decision asks
+    so few questions that searching is cheaper than an index (benchmarks/decide.py); `indexed` is for many decisions.
     """
 
-    by_kind: dict[str, tuple[LedgerEntry, ...]] = field(default_factory=dict)
-    by_node: dict[str, tuple[LedgerEntry, ...]] = field(default_factory=dict)  # instance id or logical id → entries
+    entries: tuple[LedgerEntry, ...] = ()
 
-    @classmethod
-    def of(cls, entries: Iterable[LedgerEntry]) -> History:
-        """The index of `entries`, in any order."""
+    @staticmethod
+    def of(entries: Iterable[LedgerEntry]) -> History:
+        """The history of `entries`, in any order."""
+        return History(tuple(entry for entry in entries if entry.state is not LedgerState.FAILED))
+
+    @staticmethod
+    def indexed(entries: Iterable[LedgerEntry]) -> History:
+        """The same with an index, for deciding upon many incidents at once."""
+        kept = History.of(entries).entries
         kinds: dict[str, list[LedgerEntry]] = defaultdict(list)
         nodes: dict[str, list[LedgerEntry]] = defaultdict(list)
-        for entry in entries:
-            if entry.state is LedgerState.FAILED:
-                continue
+        for entry in kept:
             kinds[entry.kind].append(entry)
             nodes[entry.subject].append(entry)
-            if entry.logical_id:
+            if entry.logical_id and entry.logical_id != entry.subject:
                 nodes[entry.logical_id].append(entry)
-        return cls({k: tuple(v) for k, v in kinds.items()}, {k: tuple(v) for k, v in nodes.items()})
+        return _Indexed(kept, dict(kinds), dict(nodes))
 
-    def used(self, kind: str, since: datetime) -> int:
-        """How many actions of `kind` the cluster has seen since."""
-        return sum(entry.claimed_at > since for entry in self.by_kind.get(kind, ()))
+    def of_kind(self, kind: str, since: datetime) -> list[LedgerEntry]:
+        """Actions of `kind` in the cluster since."""
+        return [entry for entry in self.entries if entry.kind == kind and entry.claimed_at > since]
 
-    def of_node(self, instance_id: str | None, logical_id: str | None) -> tuple[LedgerEntry, ...]:
+    def of_node(self, instance_id: str, logical_id: str | None) -> list[LedgerEntry]:
         """Actions on that instance, or on any instance that stood behind the logical id."""
-        mine = self.by_node.get(instance_id or "", ())
-        other = self.by_node.get(logical_id or "", ())
-        return mine + tuple(entry for entry in other if entry.subject != instance_id)
+        return [
+            entry
+            for entry in self.entries
+            if entry.subject == instance_id or (logical_id is not None and entry.logical_id == logical_id)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexed(History):
+    by_kind: dict[str, list[LedgerEntry]] = field(default_factory=dict)
+    by_node: dict[str, list[LedgerEntry]] = field(default_factory=dict)
+
+    def of_kind(self, kind: str, since: datetime) -> list[LedgerEntry]:
+        return [entry for entry in self.by_kind.get(kind, ()) if entry.claimed_at > since]
+
+    def of_node(self, instance_id: str, logical_id: str | None) -> list[LedgerEntry]:
+        mine = [entry for entry in self.by_node.get(instance_id, ()) if entry.subject == instance_id]
+        if logical_id is None:
+            return mine
+        behind = self.by_node.get(logical_id, ())
+        return mine + [e for e in behind if e.logical_id == logical_id and e.subject != instance_id]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +168,7 @@ def next_rung(
             passed.append(f"{rung.in_words} needs a controller agent that can do it")
             continue
         budget = policy.budget(rung)
-        if history.used(rung.value, now - DAY) >= budget.per_day:
+        if len(history.of_kind(rung.value, now - DAY)) >= budget.per_day:
             why = f"the day's budget of {budget.per_day} x {rung.in_words} is used up; nothing harder is done instead"
             return Choice(Rung.HUMAN, _because(passed, why), guard="budget")
         left = _cooldown(history, rung, instance_id, logical_id, incident_id, budget.cooldown_s, now)

@@ -99,10 +99,13 @@ def test_it_never_leaves_the_ladder_nor_exceeds_a_budget(ladder, entries):
     assert choice.rung is Rung.HUMAN or counted < policy().budget(choice.rung).per_day
 
 
-def test_the_index_answers_what_a_scan_would():
-    entries = [used("replace", n % 7, age=n * 1000, logical=f"n-{n % 5}") for n in range(60)]
-    index = History.of(entries)
-    assert index.used("replace", ago(30000)) == sum(e.claimed_at > ago(30000) for e in entries)
-    found = {e.action_id for e in index.of_node(iid(3), "n-2")}
-    assert found == {e.action_id for e in entries if e.subject == iid(3) or e.logical_id == "n-2"}
-    assert len(index.of_node(iid(3), "n-2")) == len(found)
+@given(ENTRIES, st.integers(1, 9), st.sampled_from(["n-1", "n-2", "n-3", None]), st.sampled_from(["reboot", "replace"]))
+def test_the_index_answers_what_a_search_would(entries, number, logical, kind):
+    searched, indexed = History.of(entries), History.indexed(entries)
+
+    def ids(found):
+        return sorted((e.action_id, e.claimed_at, e.state, e.logical_id or "") for e in found)
+
+    assert ids(indexed.of_node(iid(number), logical)) == ids(searched.of_node(iid(number), logical))
+    assert ids(indexed.of_kind(kind, ago(30000))) == ids(searched.of_kind(kind, ago(30000)))
+    assert all(e.subject == iid(number) or e.logical_id == logical for e in searched.of_node(iid(number), logical))

@@ -163,8 +163,8 @@ def _spent(view: View, proposal: Decision) -> Decision | None:
     since, mine = view.facts.now - DAY, view.facts.incident.incident_id
     others = [
         entry
-        for entry in view.facts.history.by_kind.get(proposal.rung.value, ())
-        if entry.claimed_at > since and not (entry.incident_id == mine and entry.subject == proposal.instance_id)
+        for entry in view.facts.history.of_kind(proposal.rung.value, since)
+        if not (entry.incident_id == mine and entry.subject == proposal.instance_id)
     ]
     if len(others) < budget.per_day:
         return None

@@ -1,0 +1,1 @@
+"""Measured comparisons. Each prints a table for people and, as its last line, one JSON object."""
