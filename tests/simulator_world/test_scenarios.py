@@ -1,6 +1,8 @@
 """Scenario files: clear errors, and what each shipped one makes happen."""
 
 import threading
+import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +169,28 @@ def test_calls_and_ticks_from_many_threads() -> None:
     assert bench.running() == 20
     ids = [d["detail"]["EventDetails"]["EventId"] for d in bench.signals.events if "EventDetails" in d["detail"]]
     assert len(ids) == len(set(ids))
+
+
+def test_one_thread_at_a_time_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench()
+    inside: list[int] = []
+    crowd: list[int] = []
+
+    def slow_now() -> datetime:
+        inside.append(1)
+        crowd.append(len(inside))
+        time.sleep(0.01)
+        inside.pop()
+        return bench.clock.time
+
+    monkeypatch.setattr(bench.clock, "now", slow_now)
+    threads = [threading.Thread(target=bench.call, args=("ListClusters", {})) for _ in range(4)]
+    threads += [threading.Thread(target=bench.control, args=("nodes",)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert crowd == [1] * 8
 
 
 def test_a_signal_may_call_back_into_the_world() -> None:

@@ -130,6 +130,15 @@ class TestDelete:
         assert bench.group()["TargetCount"] == 2
         assert len(bench.nodes()) == 2
 
+    def test_a_node_deleted_while_its_script_runs_does_not_come_up_any_more(self, bench: Bench) -> None:
+        bench.create(1, minutes=15.8)
+        (node,) = bench.nodes()
+        assert (node["status"], node["billed"]) == ("Pending", "reserved")
+        bench.call("BatchDeleteClusterNodes", by_ids(node["instance_id"]))
+        bench.run(0.5)
+        (node,) = bench.nodes()
+        assert (node["status"], node["billed"]) == ("ShuttingDown", None)
+
     @pytest.mark.parametrize("logical", [False, True])
     def test_at_most_fifty_ids(self, bench: Bench, logical: bool) -> None:
         bench.create(1)

@@ -240,6 +240,16 @@ class TestMinimum:
         assert bench.nodes() == []
         assert bench.texts("rollback initiated")
 
+    def test_a_changed_minimum_starts_the_three_hours_anew(self, bench_with: Callable[..., Bench]) -> None:
+        bench = bench_with(fault=[{"kind": "capacity_shortage", "group": "workers", "node": n} for n in (3, 4, 5)])
+        bench.create(InstanceGroups=[controller(), group("workers", 6, MinInstanceCount=4)], minutes=120)
+        higher = group("workers", 6, MinInstanceCount=5)
+        bench.call("UpdateCluster", {"ClusterName": "train", "InstanceGroups": [higher]})
+        bench.run(90)
+        assert bench.group()["TargetCount"] == 6, "three hours after creation nothing is rolled back"
+        bench.run(95)
+        assert bench.group()["TargetCount"] == 0
+
     def test_rolls_a_group_in_service_back_to_its_last_counts(self, bench: Bench) -> None:
         bench.create(4)
         before = [n["instance_id"] for n in bench.nodes()]

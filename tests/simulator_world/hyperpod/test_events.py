@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -83,6 +84,16 @@ def test_retries_have_new_instances_back_off_and_vanish_in_between(bench: Bench)
     assert node["status"] == "Running"
     assert len({x["instance_id"] for x in node["launches"]}) == len(node["launches"]) >= 5
     assert "sufficient capacity" in node["message"], "the message of an earlier failure sticks"
+
+
+def test_the_back_off_doubles_up_to_its_limit(bench_with: Callable[..., Bench]) -> None:
+    bench = bench_with(fault=[{"kind": "capacity_shortage", "group": "workers"}])
+    bench.create(1, minutes=60)
+    times = [datetime.fromisoformat(x["time"]) for x in bench.nodes()[0]["launches"]]
+    gaps = [(b - a).total_seconds() for a, b in pairwise(times)]
+    # Each attempt decides half a minute after it begins.
+    assert gaps[:4] == [90, 150, 270, 330]
+    assert set(gaps[4:]) == {330}
 
 
 @pytest.mark.parametrize(("vanish", "logical"), [("plain", 1), ("all", 0), ("none", 1)])

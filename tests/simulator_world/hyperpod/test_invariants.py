@@ -78,12 +78,12 @@ def check(bench: Bench) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(STEPS, max_size=14), st.sampled_from(["Automatic", "None"]))
-def test_invariants(steps: list[tuple[str, int]], recovery: str) -> None:
+@given(st.lists(STEPS, min_size=6, max_size=14), st.sampled_from(["Automatic", "None"]), st.sampled_from([25, 9, 1]))
+def test_invariants(steps: list[tuple[str, int]], recovery: str, minutes: int) -> None:
     table: dict[str, Any] = scenario(timing={"worker_launch": [300, 700], "hang_timeout": "20m"})
     bench = Bench(table)
     bench.call("CreateCluster", request(3, NodeRecovery=recovery))
-    bench.run(9)
+    bench.run(minutes)
     for step, number in steps:
         act(bench, step, number)
         check(bench)

@@ -240,6 +240,17 @@ class TestMeter:
         assert [n["status"] for n in bench.nodes()] == ["ShuttingDown"] * 2
         assert bench.control("meter")["per_hour"]["on-demand"] == 0.46
 
+    @pytest.mark.parametrize("operation", ["BatchReplaceClusterNodes", "BatchDeleteClusterNodes"])
+    def test_billing_stops_when_termination_begins_and_capacity_comes_back_when_it_ends(
+        self, bench: Bench, operation: str
+    ) -> None:
+        bench.create(1)
+        bench.call(operation, {"ClusterName": "train", "NodeIds": [bench.nodes()[0]["instance_id"]]})
+        (node,) = bench.nodes()
+        assert (node["status"], node["billed"], node["capacity"]) == ("ShuttingDown", None, "reserved")
+        bench.run(1.1)
+        assert counters(bench) == (8, 8, 0)
+
     def test_total_is_rate_times_time(self, bench: Bench) -> None:
         bench.create(2)
         before = bench.control("meter")

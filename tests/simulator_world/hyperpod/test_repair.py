@@ -94,6 +94,18 @@ def test_the_actor_gives_way_to_whoever_is_first(bench: Bench) -> None:
     assert bench.control("own_repairs")["repairs"] == []
 
 
+def test_the_actor_waits_for_a_reboot_that_is_under_way(bench: Bench) -> None:
+    bench.create(1)
+    node = bench.nodes()[0]["instance_id"]
+    bench.control("fail_node", instance_id=node)
+    bench.run(5)
+    bench.call("BatchRebootClusterNodes", {"ClusterName": "train", "NodeIds": [node]})
+    bench.run(4)
+    assert bench.nodes()[0]["instance_id"] == node, "its own repair was due in the middle of the reboot"
+    bench.run(25)
+    assert bench.nodes()[0]["wiped"] == 1, "the reboot did not help, so it is noticed and repaired again"
+
+
 def test_whoever_comes_second_is_told_so(bench: Bench) -> None:
     bench.create(1)
     node = bench.nodes()[0]["instance_id"]
