@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from simulator.hyperpod.core import Core, bad_request
-from simulator.hyperpod.meter import SERVICE, Charge
+from simulator.hyperpod.ground.meter import SERVICE, Charge
 from simulator.service import Caller, ServiceError
 
 Params = dict[str, Any]

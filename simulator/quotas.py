@@ -7,8 +7,8 @@ the others are AWS's.
 import hashlib
 from typing import Any
 
+from simulator.hyperpod.answers.paging import page
 from simulator.hyperpod.core import Core
-from simulator.hyperpod.paging import page
 from simulator.service import Caller, ServiceError
 
 Params = dict[str, Any]
