@@ -146,7 +146,7 @@ class EmbeddedAws:
         return f"{base}/{stage}"
 
     def control(self, command: str, **params: Any) -> Any:
-        """Run a command of the world ('clock', 'shutdown' and 'workers' are the launcher's own). Returns its answer.
+        """Run a command of the world and return its answer; 'clock', 'shutdown', 'warm', 'workers' are the launcher's.
 
         Raises EmbeddedAwsError with the message of the world.
         """
@@ -160,6 +160,17 @@ class EmbeddedAws:
                 return json.load(response)
         except HTTPError as error:
             raise EmbeddedAwsError(f"control {command}: {error.read().decode(errors='replace')}") from error
+
+    def warm(self) -> int:
+        """Start one worker of every function, so that first calls are as fast as later ones; returns how many.
+
+        Costs some 40 MiB and half a second of processor time each. Raises EmbeddedAwsError naming the functions
+        whose module cannot be imported.
+        """
+        answer = self.control("warm")
+        if answer["failed"]:
+            raise EmbeddedAwsError(f"functions that do not start: {', '.join(answer['failed'])}\n{self.log_tail()}")
+        return int(answer["count"])
 
     def now(self) -> datetime:
         """Virtual time, aware UTC."""

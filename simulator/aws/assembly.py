@@ -4,6 +4,8 @@ Imports MiniStack, so the environment must be set before (simulator.aws.launcher
 """
 
 import asyncio
+import concurrent.futures
+import contextvars
 import json
 import logging
 import os
@@ -36,6 +38,9 @@ TICK = 0.05
 
 METRICS_TICK = 0.5
 """Real seconds between two looks at the queues and the alarms."""
+
+WARMED_AT_ONCE = 3
+"""Functions that are started at the same time when all are warmed."""
 
 CONTROL_PREFIX = "/_simulator/"
 
@@ -102,6 +107,8 @@ class EmbeddedProcess:
             return 200, {"now": clock.now().isoformat(), "origin": clock.origin, "scale": clock.scale}
         if command == "workers":
             return 200, {"pids": self._pool.pids()}
+        if command == "warm":
+            return 200, await asyncio.to_thread(self._warm)
         try:
             return 200, await asyncio.to_thread(self._world.control, command, params)
         except (KeyError, ValueError, TypeError) as error:
@@ -109,6 +116,16 @@ class EmbeddedProcess:
         except Exception as error:
             logger.exception("control command %s failed", command)
             return 500, {"error": f"simulator bug in control command {command}: {error!r}"}
+
+    def _warm(self) -> dict[str, Any]:
+        from ministack.services import lambda_svc
+
+        events.as_account(self._settings)
+        functions = dict(lambda_svc._functions.items())
+        context = contextvars.copy_context()
+        with concurrent.futures.ThreadPoolExecutor(WARMED_AT_ONCE) as starts:
+            begun = {name: starts.submit(context.copy().run, self._pool.warm, each) for name, each in functions.items()}
+        return {"failed": sorted(name for name, each in begun.items() if not each.result()), "count": len(begun)}
 
     def _watch_metrics(self) -> None:
         events.as_account(self._settings)

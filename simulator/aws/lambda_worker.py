@@ -57,7 +57,7 @@ class Worker:
         Returns MiniStack's result form: {'body': result, 'log': text}, and 'error': True with AWS's error object
         (errorMessage, errorType, stackTrace) as the body. `timeout` is the function's, in real seconds.
         """
-        if failure := self._wait_for_init():
+        if failure := self.wait_for_init():
             self.kill()
             return failure
         invocation = Invocation(
@@ -84,7 +84,8 @@ class Worker:
             self._process.wait()
         self._api.close()
 
-    def _wait_for_init(self) -> dict[str, Any] | None:
+    def wait_for_init(self) -> dict[str, Any] | None:
+        """Wait until the handler's module is imported; the failure in the form of `invoke` if it is not."""
         deadline = time.monotonic() + INIT_SECONDS
         while not self._api.started.wait(0.1):
             if not self.alive():

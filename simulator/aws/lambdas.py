@@ -28,12 +28,12 @@ class CodeStore:
     """Unpacks each zip once, under its SHA-256."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self.directory = directory
         self._lock = threading.Lock()
 
     def unpack(self, archive: bytes) -> Path:
         """Directory with the archive's files; shared, to be read only."""
-        target = self._directory / hashlib.sha256(archive).hexdigest()[:24]
+        target = self.directory / hashlib.sha256(archive).hexdigest()[:24]
         with self._lock:
             if not target.exists():
                 partial = target.with_suffix(".partial")
@@ -71,6 +71,21 @@ class Pool:
             return worker.invoke(event, request_id, config.get("FunctionArn", ""), float(config.get("Timeout") or 3))
         finally:
             self._release(key, worker)
+
+    def warm(self, func: dict[str, Any]) -> bool:
+        """Start one worker of `func` and wait until its module is imported; False if that failed."""
+        config, code = func.get("config") or func, func.get("code_zip")
+        if not code:
+            return False
+        key = _key(config, code)
+        worker = self._lease(key, config, code)
+        if worker is None:
+            return False
+        failed = worker.wait_for_init() is not None
+        if failed:
+            worker.kill()
+        self._release(key, worker)
+        return not failed
 
     def close(self) -> None:
         """Kill every worker's process group."""
@@ -143,7 +158,7 @@ class Pool:
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": "C.UTF-8",
             "TZ": ":UTC",
-            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPYCACHEPREFIX": str(self._store.directory / "pycache"),
             "PYTHONPATH": os.pathsep.join(str(each) for each in path),
             "LAMBDA_TASK_ROOT": str(root),
             "AWS_REGION": settings.region,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from simulator.client import EmbeddedAwsError
 from tests.simulator.conftest import Probe
 
 
@@ -78,7 +79,16 @@ def test_asynchronous_calls_are_accepted(probe: Probe) -> None:
     assert answer["StatusCode"] == 202
 
 
-@pytest.mark.parametrize("name", ["Task"])
-def test_the_workers_are_known(probe: Probe, name: str) -> None:
-    _, result = invoke(probe, {}, name)
+def test_the_workers_are_known(probe: Probe) -> None:
+    _, result = invoke(probe, {})
     assert result["pid"] in probe.aws.control("workers")["pids"]
+
+
+def test_a_function_that_cannot_be_imported_is_told_when_all_are_warmed(probe: Probe) -> None:
+    functions = probe.aws.client("lambda")
+    assert probe.aws.warm() >= 10
+    functions.update_function_configuration(FunctionName=probe.output("Task", "changed"), Handler="no_module.x")
+    with pytest.raises(EmbeddedAwsError, match=probe.output("Task", "changed")):
+        probe.aws.warm()
+    functions.update_function_configuration(FunctionName=probe.output("Task", "changed"), Handler="probe.task")
+    assert probe.aws.warm() >= 10

@@ -13,7 +13,6 @@ from botocore.exceptions import ClientError
 from simulator.aws.iam import further_checks, sagemaker_resource
 from simulator.aws.models import Models, from_wire, problems, to_wire
 from simulator.aws.services import answer
-from simulator.client import REPOSITORY
 from simulator.service import Caller
 from tests.simulator.conftest import Probe
 from tests.simulator.probe_world import CLUSTER_ARN, ProbeSageMaker
@@ -73,14 +72,11 @@ def test_times_are_seconds_on_the_wire(models: Models) -> None:
     assert to_wire(params) == {"CreationTimeAfter": 1_790_000_000.5}
 
 
-def test_the_newer_model_is_used(probe: Probe) -> None:
-    """MoveClusterNodes exists in the product's models only, so the probe's own error shows that it was known."""
-    operation = Models(REPOSITORY / ".venv/lib/python3.11/site-packages/botocore/data").operation(
-        "sagemaker", "BatchReplaceClusterNodes"
-    )
-    assert operation is not None
-    with pytest.raises(ClientError, match="not part of the probe"):
-        probe.aws.client("sagemaker").batch_replace_cluster_nodes(ClusterName="probe", NodeIds=["i-0123456789abcdef0"])
+def test_a_call_that_the_emulators_botocore_lacks_is_known(probe: Probe) -> None:
+    """Cluster extensions are in the product's models only: the probe's own error shows that the call reached it."""
+    extension = "arn:aws:sagemaker:us-west-2:111122223333:extension/sagemaker-x/y/z1"
+    with pytest.raises(ClientError, match="DeleteClusterExtension is not part of the probe"):
+        probe.aws.client("sagemaker").delete_cluster_extension(ClusterArn=CLUSTER_ARN, ExtensionArn=extension)
 
 
 PREFIX = "arn:aws:sagemaker:us-west-2:111122223333"
