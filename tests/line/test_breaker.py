@@ -144,6 +144,14 @@ def test_recoveries_close_it_once_the_last_signal_is_gone():
     assert admit(state, entry("i-0"), LIMITS, 64, 64, NOW)[0].allowed
 
 
+def test_nothing_closes_while_the_size_of_the_cluster_is_unknown():
+    _, state = outage(5)
+    for n in range(5):
+        state = recovered(state, f"i-{n}", LIMITS, {}, NOW)
+    assert state.status is BreakerStatus.OPEN
+    assert recovered(state, "i-0", LIMITS, {"workers": 64}, NOW).status is BreakerStatus.CLOSED
+
+
 def test_a_recovery_does_not_close_what_the_counts_would_open_again():
     _, state = admit(filled(4), entry("i-5"), LIMITS, 64, 64, NOW)
     assert recovered(state, "i-1", LIMITS, {"workers": 64}, NOW).status is BreakerStatus.OPEN

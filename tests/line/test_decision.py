@@ -169,6 +169,27 @@ STARTING = "Instance {} is starting as part of instance replacement in Cluster t
             id="begun and failed",
         ),
         pytest.param(
+            {"events": [hyperpod(STARTING.format(iid(1)), age=601)]},
+            Verdict.ACT,
+            None,
+            "",
+            id="begun, and still running",
+        ),
+        pytest.param(
+            {"events": [hyperpod("Reboot in progress")], "incident": incident(attempts=tried("failed"))},
+            Verdict.ACT,
+            None,
+            "replace",
+            id="our own reboot, which did not help",
+        ),
+        pytest.param(
+            {"events": [hyperpod(STARTING.format(iid(1)))], "incident": incident(attempts=tried("failed"))},
+            Verdict.WAIT,
+            Guard.IN_HAND,
+            "begun to replace",
+            id="HyperPod replaces what our reboot did not mend",
+        ),
+        pytest.param(
             {"history": history(ledger("reboot", state=LedgerState.CALLED))},
             Verdict.WAIT,
             Guard.IN_HAND,
@@ -500,6 +521,13 @@ def test_a_shortage_ends_when_the_group_is_full():
     assert decide(facts(incident=fresh, cluster=cluster(node(1, NodeStatus.PENDING)))).guard is Guard.GRACE
 
 
+@pytest.mark.parametrize("code", ["slurmdbd_unhealthy", "cluster_operation_failed"])
+def test_running_nodes_do_not_mend_what_is_no_matter_of_nodes(code):
+    about = incident(instance_id="cluster", cause=CauseClass.CLUSTER, code=code, group=None, logical_id=None)
+    assert decide(facts(incident=about)).guard is Guard.CLUSTER
+    assert decide(facts(incident=replace(about, health="healthy"))).outcome is Outcome.RECOVERED
+
+
 def test_lost_readiness_is_nothing_while_scaling_and_people_see_which_nodes_otherwise():
     lost = incident(instance_id="cluster", cause=CauseClass.CLUSTER, code=LOST_READY, group=None, logical_id=None)
     scaling = cluster()
@@ -560,7 +588,7 @@ def test_wrong_or_stale_replacement(name):
 # Right before the call -------------------------------------------------------------------------------------------
 ASKED = decide(facts(policy=policy(Mode.ASK, REPLACE_ONLY)))
 ACTING = decide(facts(policy=policy(Mode.ACT, REPLACE_ONLY)))
-CORDONED = incident(drained_by_us=True, steps=(Step("cordon", ago(300), ago(300)),), opened_at=ago(1800))
+CORDONED = incident(drained_by_us=True, steps=(Step("drain", ago(300), ago(300)),), opened_at=ago(1800))
 
 
 def drained(jobs=(), state="MIXED+DRAIN"):
@@ -623,14 +651,14 @@ def drained(jobs=(), state="MIXED+DRAIN"):
         pytest.param(ASKED, {"cluster": drained((42,))}, Verdict.WAIT, Guard.JOB, id="job runs, approved"),
         pytest.param(
             ACTING,
-            {"cluster": drained((42,)), "incident": replace(CORDONED, steps=(Step("cordon", ago(1800), ago(1800)),))},
+            {"cluster": drained((42,)), "incident": replace(CORDONED, steps=(Step("drain", ago(1800), ago(1800)),))},
             Verdict.ASK,
             Guard.JOB,
             id="job outlives the deadline",
         ),
         pytest.param(
             ASKED,
-            {"cluster": drained((42,)), "incident": replace(CORDONED, steps=(Step("cordon", ago(1800), ago(1800)),))},
+            {"cluster": drained((42,)), "incident": replace(CORDONED, steps=(Step("drain", ago(1800), ago(1800)),))},
             Verdict.ACT,
             None,
             id="job outlives the deadline, approved",

@@ -19,6 +19,7 @@ from roundhouse.line.slurm import set_by_people
 from roundhouse.line.state import Cluster, NodeStatus
 from roundhouse.line.theirs import is_shortage
 
+DRAIN = "drain"  # name of the step that begins when the drain is asked for
 SHORTAGE_MEMORY = timedelta(hours=1)
 
 
@@ -143,4 +144,4 @@ def running_job(view: View, proposal: Decision, *, calling: bool, approved: bool
 
 def _drained_at(view: View) -> datetime:
     steps = view.facts.incident.steps
-    return next((s.started_at for s in reversed(steps) if s.name == "cordon"), view.facts.incident.opened_at)
+    return next((s.started_at for s in reversed(steps) if s.name == DRAIN), view.facts.incident.opened_at)

@@ -16,7 +16,10 @@ from roundhouse.line.theirs import Phase, repair_phase
 COMING = frozenset(
     {NodeStatus.PENDING, NodeStatus.DEEP_HEALTH_CHECK, NodeStatus.SHUTTING_DOWN, NodeStatus.SYSTEM_UPDATING}
 )
+_OURS = {Rung.REBOOT: "reboot", Rung.REPLACE: "replace", Rung.DELETE_RESTORE: "replace"}
 PROVISIONING_GIVE_UP_S = 5400  # a launch that still fails after 90 min does not heal by trying again
+
+_SETTLED_BY_COUNTS = frozenset({LOST_READY, "cluster_failed", "cluster_rollingback"})
 
 CONTROLLER_ADVICE = (
     "A controller can be neither deleted nor replaced by HyperPod's node calls.",
@@ -107,17 +110,29 @@ def in_hand(view: View) -> Decision | None:
             return wait(view, Guard.IN_HAND, f"{entry.kind} for {entry.incident_id} is under way on this node")
     if late:
         return None
-    phases = [
-        phase
-        for event in sorted(view.facts.events, key=lambda e: e.at)
-        if (event.instance_id == view.instance or (event.logical_id and event.logical_id == incident.logical_id))
-        and (phase := repair_phase(event.description))
-    ]
-    if phases and phases[-1][1] is Phase.STARTED:
-        return wait(view, Guard.IN_HAND, f"HyperPod has begun to {phases[-1][0]} it")
-    if incident.repair_begun and not incident.attempts and not (phases and phases[-1][1] is Phase.FAILED):
+    begun = _their_repair(view)
+    if begun is not None and begun[1] is Phase.STARTED:
+        return wait(view, Guard.IN_HAND, f"HyperPod has begun to {begun[0]} it")
+    if incident.repair_begun and not incident.attempts and not (begun and begun[1] is Phase.FAILED):
         return wait(view, Guard.IN_HAND, f"HyperPod says that it repairs the node; it has {minutes} min for that")
     return None
+
+
+def _their_repair(view: View) -> tuple[str, Phase] | None:
+    """The newest word of a repair of this node that is not our own: what we called ourselves is watched elsewhere.
+
+    A start counts as long as the grace: a node that still runs after it is not being repaired any more.
+    """
+    incident = view.facts.incident
+    newest = None
+    for event in sorted(view.facts.events, key=lambda e: e.at):
+        here = event.instance_id == view.instance or (event.logical_id and event.logical_id == incident.logical_id)
+        told = repair_phase(event.description) if here else None
+        if told is None or any(_OURS.get(a.rung) == told[0] and a.at <= event.at for a in incident.attempts):
+            continue
+        stale = told[1] is Phase.STARTED and not view.left(event.at, view.rule.grace_s)
+        newest = None if stale else told
+    return newest
 
 
 def busy_cluster(view: View) -> Decision | None:
@@ -145,8 +160,11 @@ def concerns_many(view: View) -> Decision | None:
     groups = [g for g in view.cluster.groups.values() if subject in {f"group:{g.name}", "cluster"}]
     if incident.code == LOST_READY and any(g.current != g.target for g in groups):
         return close(Outcome.IGNORED, "nodes come and go while a group is being scaled")
+    if incident.health == Health.HEALTHY:
+        return close(Outcome.RECOVERED, "the newest news of it are good")
     full = all(view.cluster.running(g.name) >= g.target for g in groups) and bool(groups)
-    if full and view.cluster.status == "InService":
+    counts = incident.cause is not CauseClass.CLUSTER or incident.code in _SETTLED_BY_COUNTS
+    if full and counts and view.cluster.status == "InService":
         return close(Outcome.RECOVERED, "every node that was asked for is Running")
     if (waiting := grace(view)) is not None:
         return waiting
