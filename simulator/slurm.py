@@ -92,7 +92,7 @@ class SlurmStandIn(threading.Thread):
             known = self.nodes.setdefault(name, SlurmNode(node["instance_id"] or ""))
             if node["instance_id"] and known.instance_id != node["instance_id"]:
                 known.instance_id, known.jobs = node["instance_id"], {}
-            known.down = not running or node["fault"] is not None
+            known.down = not running or _cut_off(node["fault"])
 
     def _obey(self) -> None:
         sqs = self._aws.client("sqs")
@@ -170,6 +170,11 @@ class SlurmStandIn(threading.Thread):
             "jobs": sorted(node.jobs),
             "instance_id": node.instance_id,
         }
+
+
+def _cut_off(fault: dict[str, Any] | None) -> bool:
+    """True for faults that keep slurmctld from hearing the node; a GPU error does not."""
+    return fault is not None and any(word in str(fault["fault"]) for word in ("Efa", "Network", "Unreachable"))
 
 
 def _short(hostname: str | None) -> str:

@@ -1,0 +1,57 @@
+"""Act 5: twenty nodes in trouble at once. One message, no action; and when health returns, it may."""
+
+from __future__ import annotations
+
+from roundhouse.line.incident import IncidentState
+from simulator.demo.stage import Stage
+
+ACT = "outage"
+TITLE = "Twenty nodes down at once"
+COUNT = 20
+FAULT = "EfaHealthCheckFailed"
+
+
+def play(stage: Stage) -> None:
+    """Break twenty nodes for an hour, then heal them."""
+    house, checks = stage.house, stage.checks
+    demo = house["demo"]
+    executions, sequence, after = len(demo.executions("remediate_node")), house.sequence(), stage.newest_message()
+    commands = len(house.slurm["demo"].commands)
+    broken = house.aws.control(
+        "fail_nodes", group="workers", cluster=demo.cluster, count=COUNT, fault=FAULT, repair_action="None",
+        health_event=True, log_record=False,
+    )["nodes"]  # fmt: skip
+    ids = {node["instance_id"] for node in broken}
+    stage.say(f"{COUNT} nodes report {FAULT} within a minute, and Slurm has them down")
+    house.wait("the breaker's message", lambda: house.messages("Breaker of", after), stage.patience)
+    stage.say("the breaker is open: one message, no action")
+    stage.pass_time(25)  # longer than the grace of every rule
+    mine = [i for i in demo.known() if i.instance_id in ids]
+    checks.that(ACT, "every node has an incident", ids <= {i.instance_id for i in mine}, len(mine))
+    checks.equal(ACT, "nothing was called", [c["operation"] for c in house.calls(since=sequence, of="demo")], [])
+    checks.equal(ACT, "nothing was drained", len(house.slurm["demo"].commands), commands)
+    said = [m["text"].splitlines()[0][:70] for m in house.messages(after=after)]
+    checks.that(ACT, "one message", len(said) == 1, said)
+    house.aws.control("heal_nodes", cluster=demo.cluster)
+    stage.say("the network is back, the nodes report healthy")
+
+    def recovered() -> bool:
+        return all(i.state is IncidentState.CLOSED for i in demo.known() if i.instance_id in ids)
+
+    house.wait(
+        "the incidents to close", recovered, stage.patience * 3,
+        lambda: [(i.instance_id, str(i.state), i.decision) for i in demo.known() if i.state is not IncidentState.CLOSED][:3],
+    )  # fmt: skip
+    ended = {str(i.outcome) for i in demo.known() if i.instance_id in ids}
+    checks.equal(ACT, "every incident ends as recovered", ended, {"recovered"})
+    house.wait("the breaker to close", lambda: str(demo.breaker.load(demo.cluster).status) == "closed", stage.patience)
+    checks.equal(ACT, "still nothing was called", [c["operation"] for c in house.calls(since=sequence, of="demo")], [])
+    still = {n["instance_id"] for n in demo.workers() if n["status"] == "Running"}
+    checks.that(ACT, "the very same instances are Running", ids <= still, f"{len(ids & still)} of {COUNT}")
+    checks.equal(ACT, "64 workers are Running", len(still), 64)
+    checks.that(
+        ACT,
+        "workflows were started once for each incident",
+        len(demo.executions("remediate_node")) - executions == len(mine),
+        len(mine),
+    )

@@ -1,0 +1,65 @@
+"""Synthesizes the demo's environments into cloud assemblies, and keeps them while nothing changed. Runs `app.py`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CACHE = REPOSITORY / "build" / "assemblies"
+INPUTS = ("app.py", "cdk.json", "requirements-lambda.txt", "requirements.txt")
+FOLDERS = ("catalog", "environments", "functions", "roundhouse", "stacks", "statemachines")
+
+
+class SynthFailed(RuntimeError):
+    """`app.py` did not synthesize; the message ends with what it printed."""
+
+
+def synthesize(environment: str) -> Path:
+    """Directory of the assembly of `environment`: a kept one when none of its sources changed. Raises SynthFailed."""
+    place = CACHE / f"{environment}-{_digest(_sources())[:16]}"
+    if (place / "manifest.json").is_file():
+        return place
+    CACHE.mkdir(parents=True, exist_ok=True)
+    for old in CACHE.glob(f"{environment}-*"):
+        shutil.rmtree(old, ignore_errors=True)
+    context = json.loads((REPOSITORY / "cdk.json").read_text())["context"] | {"environment": environment}
+    fresh = place.with_suffix(".making")
+    done = subprocess.run(
+        [sys.executable, "app.py"],
+        cwd=REPOSITORY,
+        env=os.environ
+        | {
+            "CDK_OUTDIR": str(fresh),
+            "CDK_CONTEXT_JSON": json.dumps(context),
+            "CDK_VALIDATION": "false",
+            "JSII_NODE": str(Path(sys.executable).parent / "node"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SynthFailed(f"synthesizing {environment} failed:\n{(done.stdout + done.stderr)[-3000:]}")
+    fresh.rename(place)
+    return place
+
+
+def _sources() -> Iterator[Path]:
+    for name in INPUTS:
+        yield REPOSITORY / name
+    for folder in FOLDERS:
+        yield from sorted(p for p in (REPOSITORY / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+
+
+def _digest(paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(str(path.relative_to(REPOSITORY)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()

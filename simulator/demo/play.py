@@ -1,0 +1,145 @@
+"""Plays the demo: opens the house, plays the acts, draws timeline and report. Exit code 0 when all is true."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import ModuleType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from simulator.demo.acts import create, outage, races, repair, wrong_az
+from simulator.demo.assembly import REPOSITORY
+from simulator.demo.checks import Checks
+from simulator.demo.house import House, TooLate, opened
+from simulator.demo.stage import Stage
+
+ACTS: tuple[ModuleType, ...] = (create, wrong_az, repair, races, outage)
+SCENARIO = REPOSITORY / "simulator" / "scenarios" / "demo.toml"
+SCALE, SLOW_SCALE = 240.0, 45.0  # virtual seconds in a real one; slow for people who click themselves
+WAIT_VIRTUAL_MIN = 150.0  # longest wait of one kind, in virtual minutes
+
+
+def play(
+    *,
+    interactive: bool,
+    report: str,
+    scale: float,
+    keep: bool,
+    acts: Sequence[str],
+    assembly: Mapping[str, Path] | str,
+    console: Console,
+) -> int:
+    """Play the chosen acts (all when none are named; the first is always played). Returns the exit code."""
+    scale = scale or (SLOW_SCALE if interactive else SCALE)
+    chosen = [act for act in ACTS if act is create or not acts or act.ACT in acts]
+    unknown = sorted(set(acts) - {act.ACT for act in ACTS})
+    if unknown:
+        console.print(f"no act {', '.join(unknown)}: there are {', '.join(act.ACT for act in ACTS)}", style="red")
+        return 2
+    assemblies = {"demo": Path(assembly)} if isinstance(assembly, str) and assembly else dict(assembly or {})
+    environments = ("demo", *((wrong_az.ENVIRONMENT,) if wrong_az in chosen else ()))
+    workdir = REPOSITORY / "build" / "demo"
+    shutil.rmtree(workdir, ignore_errors=True)
+    workdir.mkdir(parents=True)
+    checks, began = Checks(), time.monotonic()
+    with ExitStack() as stack, _progress(console) as progress:
+        task = progress.add_task("preparing", total=len(chosen) + 1)
+
+        def say(text: str) -> None:
+            progress.console.print(
+                f"[dim]{time.monotonic() - began:6.1f} s[/]  {text.splitlines()[0]}", highlight=False
+            )
+
+        house = opened(
+            stack,
+            tomllib.loads(SCENARIO.read_text()),
+            environments,
+            scale=scale,
+            workdir=workdir,
+            say=say,
+            assemblies=assemblies,
+        )
+        progress.advance(task)
+        stage = Stage(house, checks, say, interactive, patience=max(20.0, WAIT_VIRTUAL_MIN * 60 / scale))
+        if interactive:
+            say(f"the Slack channel: {house.slack.page_url}")
+        for act in chosen:
+            progress.update(task, description=act.TITLE)
+            say(f"[bold]{act.TITLE}[/]")
+            if not _play_act(act, stage):
+                break
+            progress.advance(task)
+        _always(house, checks)
+        _show(house, checks, console, time.monotonic() - began)
+        _report(house, checks, REPOSITORY / report, console)
+        if keep:
+            progress.stop()
+            console.print(f"Slack: {house.slack.page_url}   AWS: {house.aws.endpoint}   Ctrl-C ends it.")
+            signal.pause()
+    return 1 if checks.failed else 0
+
+
+def _play_act(act: ModuleType, stage: Stage) -> bool:
+    """Play it; an act that does not get to its end has failed. Returns whether later acts make sense."""
+    try:
+        act.play(stage)
+    except TooLate as late:
+        stage.checks.that(act.ACT, "the act gets to its end", False, late)
+        return False
+    return True
+
+
+def _always(house: House, checks: Checks) -> None:
+    """What must be true of the whole play: no node was ever called upon twice, nor one that was not there."""
+    deadly = ("BatchReplaceClusterNodes", "BatchRebootClusterNodes", "BatchDeleteClusterNodes")
+    targets = [i for op in deadly for c in house.calls(op) for i in c["params"].get("NodeIds") or []]
+    checks.equal(
+        "always", "no instance was called upon twice", sorted(t for t in set(targets) if targets.count(t) > 1), []
+    )
+    logical = [c["operation"] for op in deadly[:2] for c in house.calls(op) if c["params"].get("NodeLogicalIds")]
+    checks.equal("always", "repairs name instances, never names that survive them", logical, [])
+    refused = [(c["operation"], c["error"]) for op in deadly for c in house.calls(op) if _not_there(c)]
+    checks.equal("always", "no call for an instance that was gone", refused, [])
+    slow = [d for d in house.slack.deliveries() if d["elapsed"] > 3 or d["status"] != 200]
+    checks.equal("always", "Slack was answered within three seconds", [(d["status"], d["elapsed"]) for d in slow], [])
+
+
+def _not_there(call: dict[str, object]) -> bool:
+    return "NotFound" in str(call.get("result")) or "NotFound" in str(call.get("error"))
+
+
+def _show(house: House, checks: Checks, console: Console, seconds: float) -> None:
+    from simulator.demo.timeline import lines
+
+    console.print()
+    for line in lines(house):
+        console.print(line, markup=False, highlight=False)
+    console.print()
+    for check in checks.found:
+        mark = "[green]✓[/]" if check.ok else "[red]✗[/]"
+        seen = f"  [dim]{check.seen}[/]" if not check.ok else ""
+        console.print(f" {mark} {check.act}: {check.must}{seen}", highlight=False)
+    verdict = "all true" if not checks.failed else f"{len(checks.failed)} NOT TRUE"
+    console.print(
+        f"\n{len(checks.found)} checks, {verdict}, in {seconds:.0f} s", style="red" if checks.failed else "green"
+    )
+
+
+def _report(house: House, checks: Checks, path: Path, console: Console) -> None:
+    from simulator.demo.report import write
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(house, checks, path)
+    console.print(f"report: {path}")
+
+
+def _progress(console: Console) -> Progress:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True)
