@@ -86,6 +86,11 @@ HOOKS: tuple[Hook, ...] = (
     _hook(SERVICES + "lambda_svc", "_get_func_record_for_ref", "function_ref"),
     _hook(SERVICES + "sqs", "queue_policy_allows", "queue_arn service source_arn source_account"),
     _hook(SERVICES + "sns", "topic_policy_allows", "topic_arn service source_arn source_account"),
+    _hook(SERVICES + "sns", "_topic_by_arn_any_scope", "topic_arn"),
+    _hook(SERVICES + "stepfunctions", "_resolve_state_machine_arn", "arn"),
+    _hook(SERVICES + "lambda_svc", "_functions"),
+    _hook(SERVICES + "cloudwatch", "time"),
+    _hook(SERVICES + "apigateway", "time"),
     _hook("ministack.core.router", "extract_access_key_id", "headers query_params"),
     _hook(
         "ministack.core.iam_evaluator",
