@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from aws_cdk import Acknowledgment, CfnOutput, RemovalPolicy, Stack, Validations
 from aws_cdk import aws_apigatewayv2 as apigw
@@ -35,7 +36,7 @@ class ApprovalsStack(Stack):
         deployment: Deployment,
         made: Mapping[str, str],
         queues: Mapping[str, sqs.IQueue],
-        **options: object,
+        **options: Any,
     ) -> None:
         super().__init__(scope, id, **options)
         factory = FunctionFactory(self, deployment, made, queues)

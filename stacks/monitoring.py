@@ -6,6 +6,7 @@ Alarms use single metrics on purpose: they are easy to read in the console, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from aws_cdk import Duration, Stack
 from aws_cdk import aws_cloudwatch as cw
@@ -41,7 +42,7 @@ class MonitoringStack(Stack):
         machines: Mapping[str, sfn.IStateMachine],
         queues: Mapping[str, sqs.IQueue],
         dead_letters: Mapping[str, sqs.IQueue],
-        **options: object,
+        **options: Any,
     ) -> None:
         super().__init__(scope, id, **options)
         self._deployment = deployment

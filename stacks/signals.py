@@ -6,6 +6,8 @@ from the cluster's log group; all end in the intake queue. Each delivery has a d
 
 from __future__ import annotations
 
+from typing import Any
+
 from aws_cdk import Acknowledgment, Duration, Stack, Validations
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
@@ -30,7 +32,7 @@ DELIVERIES = "deliveries-dlq"
 class SignalsStack(Stack):
     """`queues` and `dead_letters` by short name; `made` their ARNs; `bus` for our own sources."""
 
-    def __init__(self, scope: Construct, id: str, *, deployment: Deployment, **options: object) -> None:
+    def __init__(self, scope: Construct, id: str, *, deployment: Deployment, **options: Any) -> None:
         super().__init__(scope, id, **options)
         self._deployment = deployment
         names = deployment.names
@@ -66,10 +68,11 @@ class SignalsStack(Stack):
     def _hyperpod_rules(self) -> None:
         """The three HyperPod detail-types of this environment's cluster."""
         cluster = [self._deployment.cluster.cluster]
-        nested = {"EventDetails": {"ClusterName": cluster}}
+        own: dict[str, Any] = {"ClusterName": cluster}
+        nested: dict[str, Any] = {"EventDetails": {"ClusterName": cluster}}
         for name, kind, detail in (
-            ("state-change", contract.STATE_CHANGE, {"ClusterName": cluster}),
-            ("node-health", contract.NODE_HEALTH, {"ClusterName": cluster}),
+            ("state-change", contract.STATE_CHANGE, own),
+            ("node-health", contract.NODE_HEALTH, own),
             ("cluster-event", contract.CLUSTER_EVENT, nested),
         ):
             self._rule(name, self._hyperpod(kind, detail), self._intake())
@@ -115,7 +118,7 @@ class SignalsStack(Stack):
         detail = {"ClusterName": [deployment.cluster.cluster], "ClusterStatus": ["InService"]}
         self._rule("in-service", self._hyperpod(contract.STATE_CHANGE, detail), self._calls(subscriber))
 
-    def _hyperpod(self, kind: str, detail: dict[str, object]) -> events.EventPattern:
+    def _hyperpod(self, kind: str, detail: dict[str, Any]) -> events.EventPattern:
         # account and region: events forwarded from elsewhere may be about a cluster of the same name
         return events.EventPattern(
             source=[contract.HYPERPOD_SOURCE],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ssm as ssm
@@ -19,7 +21,7 @@ _STANDARD_MAX, _ADVANCED_MAX = 4096, 8192
 class StateStack(Stack):
     """`tables` by short name; `made` their ARNs for the permission table."""
 
-    def __init__(self, scope: Construct, id: str, *, deployment: Deployment, **options: object) -> None:
+    def __init__(self, scope: Construct, id: str, *, deployment: Deployment, **options: Any) -> None:
         super().__init__(scope, id, **options)
         names = deployment.names
         self.tables: dict[str, dynamodb.Table] = {

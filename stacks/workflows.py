@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from aws_cdk import Duration, Stack
 from aws_cdk import aws_events as events
@@ -50,7 +51,7 @@ class WorkflowsStack(Stack):
         deployment: Deployment,
         made: Mapping[str, str],
         queues: Mapping[str, sqs.IQueue],
-        **options: object,
+        **options: Any,
     ) -> None:
         super().__init__(scope, id, **options)
         factory = FunctionFactory(self, deployment, made, queues)

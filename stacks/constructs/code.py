@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jsii
 from aws_cdk import BundlingOptions, DockerImage, IgnoreMode, ILocalBundling
@@ -88,6 +89,6 @@ def _strip(tree: Path) -> None:
 class _LocalLayer:
     """CDK's hook: fill the output directory here instead of in a container."""
 
-    def try_bundle(self, output_dir: str, options: BundlingOptions) -> bool:
+    def try_bundle(self, output_dir: str, options: object = None, **_: Any) -> bool:
         shutil.copytree(build_layer(), output_dir, dirs_exist_ok=True)
         return True
