@@ -45,6 +45,7 @@ def filled(count: int, kind: str = "replace", age: float = 60, **more) -> Breake
         pytest.param(
             replace(LIMITS, group_short_max=2), filled(2, group="other"), 200, 200, True, id="another group's nodes"
         ),
+        pytest.param(LIMITS, filled(4, group="other"), 200, 200, False, id="absolute limit of the cluster"),
         pytest.param(LIMITS, filled(12, age=40000), 600, 600, False, id="slow burn: the thirteenth of the day"),
         pytest.param(LIMITS, filled(4, age=40000), 16, 900, False, id="slow burn: a quarter of the group"),
         pytest.param(LIMITS, filled(12, age=90000), 600, 600, True, id="yesterday is forgotten"),
