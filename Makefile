@@ -4,7 +4,7 @@
 #   make test              all tests
 #   make check             linters, types, import rules, state machines, templates
 #   make synth ENV=demo    CloudFormation templates of one environment, in cdk.out
-#   make diff ENV=demo     what a deployment would change (asks AWS; BASE=folder compares with templates kept there)
+#   make diff ENV=demo     what a deployment would change; BASE=folder compares with templates kept there, asking nobody
 #   make lint              the quick half of check: ruff, shellcheck, import rules
 #   make lock              pin requirements again after changing a *.in file
 #   make clean             remove what was built, but not the environments
@@ -51,7 +51,8 @@ synth: ready
 
 diff: ready
 ifdef BASE
-	for template in "$(BASE)"/*.template.json; do $(CDK) diff -c environment=$(ENV) -e "$$(basename "$$template" .template.json)" --template "$$template" || exit 1; done
+	$(MAKE) --no-print-directory synth ENV=$(ENV)
+	for template in "$(BASE)"/*.template.json; do $(CDK) -a cdk.out diff -e "$$(basename "$$template" .template.json)" --template "$$template" || exit 1; done
 else
 	$(CDK) diff -c environment=$(ENV)
 endif

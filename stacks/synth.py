@@ -6,6 +6,7 @@ inputs give the same files, so what is there is kept. Touches `build/synth/ENVIR
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -29,7 +30,14 @@ def synthesize(environment: str, *, root: Path = ROOT) -> Path:
 
     Takes about 10 s, and as good as nothing when no input has changed. Raises SynthFailed.
     """
-    out = root / "build" / "synth" / environment
+    folder = root / "build" / "synth"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{environment}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests and demos run side by side
+        return _synthesize(environment, folder / environment, root)
+
+
+def _synthesize(environment: str, out: Path, root: Path) -> Path:
     stamp, identity = out / _STAMP, _identity(environment, root)
     if stamp.is_file() and stamp.read_text() == identity:
         return out

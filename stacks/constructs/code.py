@@ -9,6 +9,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,8 @@ def build_layer() -> Path:
     target = ROOT / "build" / "layer" / layer_hash()[:24]
     if target.exists():
         return target
-    partial = target.with_suffix(".partial")
-    shutil.rmtree(partial, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix="partial-", dir=target.parent))
     command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--no-deps", "--require-hashes"]
     command += ["--only-binary", ":all:", "--python-version", _PYTHON, "--python-platform", _PLATFORM]
     command += ["--target", str(partial / "python"), "-r", str(LOCK)]
@@ -72,7 +73,11 @@ def build_layer() -> Path:
     if done.returncode:
         raise RuntimeError(f"the dependency layer could not be built from {LOCK.name}: {done.stderr.strip()}")
     _strip(partial / "python")
-    partial.rename(target)
+    partial.chmod(0o755)
+    try:
+        partial.rename(target)
+    except OSError:  # another process was faster
+        shutil.rmtree(partial)
     return target
 
 
