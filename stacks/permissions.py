@@ -94,8 +94,8 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
     "decide_repair": (LOOK, EVENTS, keeps("incidents", "control"), lists("ledger"), sends("outbox.fifo")),
     "command_agent": (LOOK, keeps("incidents", "control"), sends("agent", "outbox.fifo")),
     "request_approval": (
-        reads("incidents", "runs"),
-        keeps("approvals"),
+        reads("runs"),
+        keeps("approvals", "incidents"),
         puts("approval-tokens"),
         sends("settle", "outbox.fifo"),
     ),
