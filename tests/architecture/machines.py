@@ -31,7 +31,7 @@ LAMBDA_ERRORS = set(
     re.findall(
         r"\S+",
         """Lambda.AWSLambdaException Lambda.ResourceNotFoundException Lambda.SdkClientException
-        Lambda.ServiceException Lambda.TooManyRequestsException Lambda.Unknown""",
+        Lambda.ServiceException Lambda.TooManyRequestsException Lambda.Unknown Runtime.ExitError Sandbox.Timedout""",
     )
 )
 _SDK = re.compile(r"arn:aws:states:::aws-sdk:(\w+):(\w+)(\.waitForTaskToken)?$")
