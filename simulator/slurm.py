@@ -85,7 +85,10 @@ class SlurmStandIn(threading.Thread):
 
     def _register(self) -> None:
         """Nodes come and go with their instances; what Slurm remembers of a name survives its instance."""
-        for node in self._aws.control("nodes", cluster=self._cluster)["nodes"]:
+        truth = self._aws.control("nodes", cluster=self._cluster)
+        if not truth["clusters"]:
+            self.nodes.clear()  # the controller is gone with its cluster: nobody is left to report
+        for node in truth["nodes"]:
             name, running = _short(node["hostname"]), node["status"] == "Running"
             if not name or (not running and name not in self.nodes):
                 continue

@@ -28,6 +28,9 @@ class NodeStatus(StrEnum):
             return cls.UNKNOWN
 
 
+GONE = "Gone"  # our word for the status of a cluster that does not exist (any more)
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """One node as HyperPod lists it now. `instance_id` is None while no instance stands behind a logical id."""

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -27,10 +28,8 @@ def synthesize(environment: str) -> Path:
     if (place / "manifest.json").is_file():
         return place
     CACHE.mkdir(parents=True, exist_ok=True)
-    for old in CACHE.glob(f"{environment}-*"):
-        shutil.rmtree(old, ignore_errors=True)
     context = json.loads((REPOSITORY / "cdk.json").read_text())["context"] | {"environment": environment}
-    fresh = place.with_suffix(".making")
+    fresh = Path(tempfile.mkdtemp(prefix=f"{environment}-", dir=CACHE))
     done = subprocess.run(
         [sys.executable, "app.py"],
         cwd=REPOSITORY,
@@ -47,7 +46,12 @@ def synthesize(environment: str) -> Path:
     )
     if done.returncode:
         raise SynthFailed(f"synthesizing {environment} failed:\n{(done.stdout + done.stderr)[-3000:]}")
-    fresh.rename(place)
+    for old in CACHE.glob(f"{environment}-{'[0-9a-f]' * 16}"):
+        shutil.rmtree(old, ignore_errors=True)
+    try:
+        fresh.rename(place)
+    except OSError:  # another run was faster: its assembly is the same
+        shutil.rmtree(fresh, ignore_errors=True)
     return place
 
 

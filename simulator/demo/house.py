@@ -226,6 +226,7 @@ def opened(
         if name == environments[0]:
             url = outputs.output("InteractionsUrl")
             slack.set_interactivity_url(_reachable(aws, url))
+        aws.warm()
         stand_in = SlurmStandIn(aws, name, environment.cluster.name)
         stand_in.start()
         stack.callback(stand_in.stop)

@@ -30,7 +30,7 @@ class Stage:
             f"a question about {containing!r} in Slack",
             lambda: self.house.question(containing, after),
             self.patience,
-            lambda: [m["text"][:80] for m in self.house.messages(after=after)][-5:],
+            lambda: [m["text"][:300] for m in self.house.messages(after=after)][-5:],
         )
         return found
 

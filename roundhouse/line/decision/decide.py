@@ -13,6 +13,7 @@ from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Incident, IncidentState, Outcome, begin_step, end_step
 from roundhouse.line.ladder import DAY, Rung, next_rung
 from roundhouse.line.policy import Mode
+from roundhouse.line.state import GONE
 
 HELD = "held"  # name of the step that runs while a guard holds an incident
 _Look = Callable[[View], Decision | None]
@@ -112,6 +113,8 @@ def _start(facts: Facts) -> View | Decision:
     if cluster is None:
         reason = "HyperPod could not be read: the node's state is unknown, so nothing is done"
         return Decision(Verdict.HOLD, reason, guard=Guard.LIVE_STATE, wait_s=poll)
+    if cluster.status in {GONE, "Deleting"}:
+        return looks.close(Outcome.IGNORED, "the cluster is gone, or being deleted", Guard.CLUSTER_BUSY)
     if not cluster.nodes:
         reason = "HyperPod lists no node at all: an empty answer is unknown, never all well"
         return Decision(Verdict.HOLD, reason, guard=Guard.LIVE_STATE, wait_s=poll)

@@ -138,8 +138,6 @@ def _their_repair(view: View) -> tuple[str, Phase] | None:
 def busy_cluster(view: View) -> Decision | None:
     """No repair while HyperPod patches, creates, deletes or rolls back."""
     policy, status = view.facts.policy, view.cluster.status
-    if status == "Deleting":
-        return close(Outcome.IGNORED, "the cluster is being deleted", Guard.CLUSTER_BUSY)
     if status == "Failed":
         return human(Guard.CLUSTER_BUSY, "the cluster has Failed: node repair is refused, it must be made again")
     if view.cluster.patching:

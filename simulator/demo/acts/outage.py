@@ -38,10 +38,11 @@ def play(stage: Stage) -> None:
     def recovered() -> bool:
         return all(i.state is IncidentState.CLOSED for i in demo.known() if i.instance_id in ids)
 
-    house.wait(
-        "the incidents to close", recovered, stage.patience * 3,
-        lambda: [(i.instance_id, str(i.state), i.decision) for i in demo.known() if i.state is not IncidentState.CLOSED][:3],
-    )  # fmt: skip
+    def still_open() -> object:
+        left = [i for i in demo.known() if i.state is not IncidentState.CLOSED]
+        return [(i.instance_id, str(i.state), i.decision) for i in left[:3]]
+
+    house.wait("the incidents to close", recovered, stage.patience * 3, still_open)
     ended = {str(i.outcome) for i in demo.known() if i.instance_id in ids}
     checks.equal(ACT, "every incident ends as recovered", ended, {"recovered"})
     house.wait("the breaker to close", lambda: str(demo.breaker.load(demo.cluster).status) == "closed", stage.patience)

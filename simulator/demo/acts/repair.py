@@ -12,6 +12,7 @@ ACT = "repair"
 TITLE = "A node fails and is repaired"
 NODE = 7
 FAULT = "NvidiaErrorTerminate"
+REASON = "HyperPod Health Monitoring Agent (HMA) has detected fault type {fault} on this node and is unhealthy."
 
 
 def health_event(cluster_arn: str, cluster: str, instance_id: str) -> dict[str, Any]:
@@ -23,8 +24,7 @@ def health_event(cluster_arn: str, cluster: str, instance_id: str) -> dict[str, 
         "Tags": {},
         "HealthSummary": {
             "HealthStatus": "Unhealthy",
-            "HealthStatusReason": f"HyperPod Health Monitoring Agent (HMA) has detected fault type {FAULT} on this node "
-            "and is unhealthy.",
+            "HealthStatusReason": REASON.format(fault=FAULT),
             "RepairAction": "None",
             "Recommendation": "Please Replace the Faulty Node.",
         },
@@ -38,7 +38,7 @@ def play(stage: Stage) -> None:
     before = next(n for n in demo.workers() if n["index"] == NODE)
     old, name, after = before["instance_id"], before["hostname"], stage.newest_message()
     house.slurm["demo"].job(name.split(".")[0], 4711, minutes_after_drain=3)
-    house.aws.control("inject", kind="lost_answer", operation="BatchReplaceClusterNodes", times=1)
+    house.aws.control("inject", kind="lost_answer", operation="BatchReplaceClusterNodes")
     house.aws.control(
         "fail_node", instance_id=old, fault=FAULT, repair_action="None", health_event=False, log_record=False
     )

@@ -38,7 +38,7 @@ def play(stage: Stage) -> None:
 
 
 def _spent(stage: Stage) -> float:
-    """Dollars that the workers of this act have cost so far, by the meter."""
+    """Dollars above the contract that the workers of this act have cost so far, by the meter."""
     charges = stage.house.aws.control("meter", charges=True)["charges"]
     now = stage.now()
     total = 0.0
@@ -46,5 +46,5 @@ def _spent(stage: Stage) -> float:
         if charge["cluster"] != "train-wrong-az" or charge["group"] != "workers":
             continue
         end = datetime.fromisoformat(charge["end"]) if charge["end"] else now
-        total += charge["rate"] * (end - datetime.fromisoformat(charge["start"])).total_seconds() / 3600
+        total += (charge["rate"] - charge["expected"]) * (end - datetime.fromisoformat(charge["start"])).total_seconds() / 3600
     return total
