@@ -134,7 +134,7 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         reads("control"),
         sends("outbox.fifo"),
     ),
-    "plan_stage": (LOOK, keeps("runs"), reads("ledger"), lists("ledger")),
+    "plan_stage": (LOOK, keeps("runs"), reads("ledger", "control"), lists("ledger")),
     "launch_stage": (
         LOOK,
         cluster("CreateCluster", "BatchAddClusterNodes", "AddTags"),

@@ -5,15 +5,14 @@ from __future__ import annotations
 import filecmp
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from simulator.demo.assembly import synthesize
 from stacks.constructs.code import ROOT
-from stacks.synth import SynthFailed, synthesize
 from tests.stacks import conftest
 
 ENVIRONMENTS = sorted(path.stem for path in (ROOT / "environments").glob("*.toml"))
@@ -69,24 +68,3 @@ def test_every_acknowledged_finding_has_a_reason(assembly: Path) -> None:
     assert not [plugin["violations"] for plugin in report["pluginReports"] if plugin["violations"]]
     for violation in acknowledged:
         assert len(violation["reason"]) > 20
-
-
-def test_synth_without_the_cdk_command_is_kept(tmp_path: Path) -> None:
-    """stacks.synth runs app.py once for the same inputs, and says what app.py said when it refuses."""
-    (tmp_path / "environments").mkdir()
-    (tmp_path / "environments" / "one.toml").write_text("")
-    shutil.copy(ROOT / "cdk.json", tmp_path)
-    program = (
-        "import os, pathlib; out = pathlib.Path(os.environ['CDK_OUTDIR']); out.mkdir(parents=True);"
-        "log = pathlib.Path('runs'); log.write_text((log.read_text() if log.exists() else '') + 'x')"
-    )
-    (tmp_path / "app.py").write_text(program)
-    first = synthesize("one", root=tmp_path)
-    assert synthesize("one", root=tmp_path) == first
-    assert (tmp_path / "runs").read_text() == "x"
-    (tmp_path / "environments" / "one.toml").write_text("changed = true")
-    synthesize("one", root=tmp_path)
-    assert (tmp_path / "runs").read_text() == "xx"
-    (tmp_path / "app.py").write_text("raise SystemExit('the subnet is missing')")
-    with pytest.raises(SynthFailed, match="'one' could not be synthesized:\nthe subnet is missing"):
-        synthesize("one", root=tmp_path)
