@@ -139,15 +139,16 @@ def recovered(
 ) -> BreakerState:
     """A node is healthy again: always accepted, whatever the state. Its signals no longer count.
 
-    An open breaker closes by it once no signal of the systemic window is left and one more action in any group would
-    be within the limits. `targets` is group → node count; while it is unknown (empty) nothing closes.
+    An open breaker closes by it once none of the signals that it opened upon is left and one more action in any group
+    would be within the limits; nodes that never recover keep it open until a canary is proved. `targets` is group →
+    node count; while it is unknown (empty) nothing closes.
     """
     state = _prune(state, now)
     kept = tuple(e for e in state.entries if not (e.kind == "signal" and e.instance_id == instance_id))
     if kept != state.entries:
         state = replace(state, entries=kept)
-    recent = now - timedelta(seconds=limits.systemic_window_s)
-    if not targets or state.status is not BreakerStatus.OPEN or any(e.kind == "signal" and e.at > recent for e in kept):
+    blamed = (state.since or now) - timedelta(seconds=limits.systemic_window_s)
+    if not targets or state.status is not BreakerStatus.OPEN or any(e.kind == "signal" and e.at > blamed for e in kept):
         return state
     everyone = sum(targets.values())
     for group, target in targets.items():

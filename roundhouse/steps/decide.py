@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from roundhouse.line import action
 from roundhouse.line.breaker import BreakerEntry, BreakerStatus
-from roundhouse.line.decision import Decision, Facts, Guard, Verdict, applied, decide
+from roundhouse.line.decision import Decision, Facts, Guard, Verdict, applied, decide, held_since
 from roundhouse.line.incident import Incident, begin_step, end_step
 from roundhouse.line.policy import Policy
 from roundhouse.ports import IncidentStore, Outbox
@@ -34,7 +35,11 @@ def step(
     incident = revise(incidents, incident_id, write)
     if decision.verdict in {Verdict.ASK, Verdict.ACT}:
         outbox.tell(words.opened(incident, decision.reason))
-    return plain(decision, sources.policy)
+    _count_theirs(decision, incident, facts, sources, outbox, now)
+    said = plain(decision, sources.policy)
+    if decision.verdict is Verdict.HOLD:
+        said["wait_s"] = _patience(incident, sources.policy, now)
+    return said
 
 
 def plain(decision: Decision, policy: Policy) -> dict[str, Any]:
@@ -51,6 +56,25 @@ def plain(decision: Decision, policy: Policy) -> dict[str, Any]:
         "advice": list(decision.advice),
         "approval_s": policy.approval_ttl_s,
     }
+
+
+def _patience(incident: Incident, policy: Policy, now: datetime) -> int:
+    """Seconds until a hold is looked at again: a quarter of its age, from one poll to ten. Many nodes may be held."""
+    since = held_since(incident) or now
+    return max(policy.poll_s, min(round((now - since).total_seconds() / 4), 10 * policy.poll_s))
+
+
+def _count_theirs(
+    decision: Decision, incident: Incident, facts: Facts, sources: Sources, outbox: Outbox, now: datetime
+) -> None:
+    """HyperPod's own repair takes a node away as ours would: the breaker counts it, once a node and incident."""
+    theirs = decision.guard is Guard.IN_HAND and not incident.attempts and decision.instance_id
+    if not theirs or facts.cluster is None or facts.breaker is None:
+        return
+    known = any(e.kind == "theirs" and e.instance_id == decision.instance_id for e in facts.breaker.entries)
+    if not known:
+        entry = action.counted(incident, "theirs", decision.instance_id, now)
+        guard.note(sources.breaker, outbox, sources.policy, entry, facts.cluster, now)
 
 
 def _seen(incident: Incident, now: datetime) -> Incident:

@@ -20,6 +20,7 @@ from roundhouse.aws.stores import DynamoApprovals, DynamoBreaker, DynamoIncident
 from roundhouse.contracts import names
 from roundhouse.contracts.names import Names
 from roundhouse.environment import Environment, load
+from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Incident
 from simulator.client import EmbeddedAws
 from simulator.demo.assembly import REPOSITORY, synthesize
@@ -75,8 +76,8 @@ class Deployed:
         return list(self.incidents.of_cluster(self.cluster, self.aws.now() - timedelta(days=7)))
 
     def incident_of(self, instance_id: str) -> Incident | None:
-        """The newest incident of an instance."""
-        mine = [each for each in self.known() if each.instance_id == instance_id]
+        """The newest hardware incident of an instance."""
+        mine = [i for i in self.known() if i.instance_id == instance_id and i.cause is CauseClass.HARDWARE]
         return mine[-1] if mine else None
 
 

@@ -213,6 +213,9 @@ STARTING = "Instance {} is starting as part of instance replacement in Cluster t
             {"cluster": cluster(status="Deleting")}, Verdict.CLOSE, Guard.CLUSTER_BUSY, "deleted", id="deleting"
         ),
         pytest.param(
+            {"cluster": cluster(status="Gone", nodes=())}, Verdict.CLOSE, Guard.CLUSTER_BUSY, "gone", id="gone"
+        ),
+        pytest.param(
             {"cluster": cluster(status="Failed")}, Verdict.HUMAN, Guard.CLUSTER_BUSY, "made again", id="failed"
         ),
         # Rule 5: breaker and pause

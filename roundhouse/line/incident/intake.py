@@ -121,6 +121,8 @@ def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | No
         return _ignore("nodes come and go while a group is being scaled: current and target count differ")
     mine = [i for i in candidates if i.instance_id == subject_of(event) and i.cause is event.cause]
     current = _newest([i for i in mine if i.state is not IncidentState.CLOSED]) or _twin(event, candidates)
+    if current is None and event.source is Source.SLURM and (busy := _in_repair(event, candidates)) is not None:
+        return _note(f"Slurm misses a node that {busy.incident_id} has drained and repairs: expected")
     if current is not None:
         if event.source_time < current.last_event_at and current.health == Health.HEALTHY:
             return _note("older than the newest news of this node, which are good")
@@ -200,6 +202,13 @@ def _twin(event: Event, candidates: Sequence[Incident]) -> Incident | None:
             and (nameless or i.instance_id.startswith("group:"))
         ]
     )
+
+
+def _in_repair(event: Event, candidates: Sequence[Incident]) -> Incident | None:
+    """The open incident of the same instance under which we have drained it or called for its repair."""
+    instance = subject_of(event)
+    mine = [i for i in candidates if instance in {i.instance_id, i.current_instance_id}]
+    return _newest([i for i in mine if i.state is not IncidentState.CLOSED and (i.drained_by_us or i.attempts)])
 
 
 def _newest(incidents: Sequence[Incident]) -> Incident | None:
