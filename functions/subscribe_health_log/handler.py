@@ -1,4 +1,4 @@
-"""subscribe_health_log: when the cluster is in service, send its health agent's records our way. Writes a log filter."""
+"""subscribe_health_log: when the cluster is in service, send its health agent's records our way. Writes a filter."""
 
 from __future__ import annotations
 
