@@ -47,6 +47,7 @@ templates: ready
 	for file in environments/*.toml; do $(MAKE) --no-print-directory synth ENV=$$(basename "$$file" .toml) && $(BIN)/cfn-lint -- cdk.out/*.template.json || exit 1; done
 
 synth: ready
+	@rm -rf cdk.out
 	$(CDK) synth --strict --quiet --no-lookups -c environment=$(ENV)
 
 diff: ready
