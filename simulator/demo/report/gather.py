@@ -6,13 +6,14 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from typing import Any
 
 from roundhouse.build.cost import expected_rate, expected_usd_per_hour
 from roundhouse.build.spec import ClusterSpec, DiscountKind
 from roundhouse.environment.render import cluster_spec
 from roundhouse.line.incident import Incident, Step
-from roundhouse.ports import Run
+from roundhouse.ports import Run, StageRecord
 from roundhouse.steps.words import OUTCOMES
 from simulator.demo import acts
 from simulator.demo.checks import Check, Checks
@@ -27,7 +28,7 @@ from simulator.demo.report.data import (
     StageView,
     StepView,
 )
-from simulator.demo.report.talk import episodes, threads
+from simulator.demo.report.talk import episodes, stopped, threads
 
 Json = dict[str, Any]
 ALIKE = 3  # that many incidents of one kind become one row
@@ -45,7 +46,9 @@ def report_data(house: House, checks: Checks) -> ReportData:
         began_at=began,
         ended_at=now,
         real=timedelta(seconds=clock.real_seconds((now - began).total_seconds())),
-        environments=tuple(_environment(house, deployed, charges, now) for deployed in house.deployed.values()),
+        environments=tuple(
+            _environment(house, deployed, charges, now, messages) for deployed in house.deployed.values()
+        ),
         incidents=incident_views(incidents),
         episodes=episodes(messages, incidents, calls, clock, now),
         threads=threads(messages, deliveries, clock),
@@ -59,7 +62,7 @@ def report_data(house: House, checks: Checks) -> ReportData:
 def act_titles() -> dict[str, str]:
     """Act → title, of every act there is."""
     modules = (importlib.import_module(f"{acts.__name__}.{each.name}") for each in pkgutil.iter_modules(acts.__path__))
-    return {module.ACT: module.TITLE for module in modules if hasattr(module, "ACT")}
+    return {module.ACT: module.TITLE for module in modules if hasattr(module, "ACT")} | {"always": "The whole play"}
 
 
 def act_views(found: Sequence[Check], titles: dict[str, str]) -> tuple[ActView, ...]:
@@ -118,7 +121,9 @@ def _steps(alike: Sequence[Incident]) -> tuple[StepView, ...]:
     return tuple(sorted(found, key=lambda step: step.started_at))
 
 
-def _environment(house: House, deployed: Deployed, charges: Sequence[Json], now: datetime) -> EnvironmentView:
+def _environment(
+    house: House, deployed: Deployed, charges: Sequence[Json], now: datetime, messages: Sequence[Json]
+) -> EnvironmentView:
     spec, cluster = cluster_spec(deployed.environment), deployed.cluster
     run = deployed.runs.get(cluster)
     mine = [charge for charge in charges if charge["cluster"] == cluster]
@@ -134,7 +139,7 @@ def _environment(house: House, deployed: Deployed, charges: Sequence[Json], now:
         status=run.status if run else "not created",
         started_at=run.started_at if run else None,
         finished_at=run.finished_at if run else None,
-        stages=tuple(_stages(run, spec, mine)) if run else (),
+        stages=tuple(_stages(run, spec, mine, stopped(messages, run.run_id, house.aws.clock))) if run else (),
         growth=growth,
         running=sum(growth[-1][1]) if growth else 0,
         expected=expected_usd_per_hour(spec),
@@ -144,12 +149,17 @@ def _environment(house: House, deployed: Deployed, charges: Sequence[Json], now:
     )
 
 
-def _stages(run: Run, spec: ClusterSpec, charges: Sequence[Json]) -> Iterable[StageView]:
-    discounted = {group.name for group in spec.groups if group.discount.kind is not DiscountKind.NONE}
-    for record in sorted(run.stages, key=lambda each: each.started_at):
-        if record.group not in discounted:
-            continue
-        at = record.running_at or _dearest(charges, record.started_at)
+def _stages(
+    run: Run, spec: ClusterSpec, charges: Sequence[Json], stop: tuple[datetime, str, str] | None
+) -> Iterable[StageView]:
+    discounted = {group.name: group for group in spec.groups if group.discount.kind is not DiscountKind.NONE}
+    records = sorted((r for r in run.stages if r.group in discounted), key=lambda each: each.started_at)
+    if stop and discounted and all(record.verdict in {"", "VERIFIED"} for record in records):
+        group, number = next(iter(discounted.values())), len(records)
+        target = ceil(group.stages[min(number, len(group.stages) - 1)] * group.count)
+        records.append(StageRecord(group.name, number, target, stop[0], None, stop[1], stop[2]))
+    for record in records:
+        at = record.running_at or _dearest(charges, run.started_at)
         then = live(charges, at)
         counts = {group.name: sum(charge["group"] == group.name for charge in then) for group in spec.groups}
         yield StageView(

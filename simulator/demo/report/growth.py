@@ -35,7 +35,7 @@ class Plane:
 
 
 def draw_growth(view: EnvironmentView, begin: datetime, end: datetime, height: float = TALL) -> Markup:
-    """One cluster's panel. `begin` < `end` are the axis; give all panels the same."""
+    """One cluster's panel. `begin` < `end` are the ends of its time axis."""
     most = max(view.contract, view.peak, 1)
     plane = Plane(begin, max(end, begin + timedelta(minutes=1)), most, height)
     name = f"growth-{view.name}"
@@ -57,6 +57,14 @@ def draw_growth(view: EnvironmentView, begin: datetime, end: datetime, height: f
         aria_labelledby=f"{name}-title {name}-desc",
         class_="growth",
     )
+
+
+def window(view: EnvironmentView) -> tuple[datetime, datetime]:
+    """The time that a panel shows: from the start of the creation until a little after the last change."""
+    moments = [at for at, _ in view.growth] + [stage.at for stage in view.stages]
+    begin = min([*moments, *([view.started_at] if view.started_at else [])])
+    end = max([*moments, *([view.finished_at] if view.finished_at else [])])
+    return begin, end + max((end - begin) / 12, timedelta(minutes=5))
 
 
 def panel_height(view: EnvironmentView, views: Sequence[EnvironmentView]) -> float:
@@ -103,9 +111,7 @@ def _mark(plane: Plane, number: int, at: datetime, target: int, verdict: str) ->
 
 
 def _counts_axis(plane: Plane) -> Markup:
-    step = max(
-        1, next(s for s in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 10**6) if plane.most / s * 28 <= plane.height)
-    )
+    step = next((2**n for n in range(20) if plane.most / 2**n * 28 <= plane.height), plane.most)
     made = []
     for count in range(0, plane.most + 1, step):
         y = plane.y(count)
@@ -115,7 +121,7 @@ def _counts_axis(plane: Plane) -> Markup:
 
 
 def _time_axis(plane: Plane) -> Markup:
-    """Ticks at round virtual times since the beginning, told as hours and minutes."""
+    """Ticks at round virtual times since the axis begins, told as hours and minutes."""
     minutes = (plane.end - plane.begin).total_seconds() / 60
     step = next((s for s in _STEPS_MIN if minutes / s <= 10), _STEPS_MIN[-1])
     y = plane.y(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 _VOID = frozenset({"br", "col", "hr", "img", "link", "meta"})
@@ -27,6 +27,20 @@ def el(_name: str, *children: Child, **attributes: object) -> Markup:
     if _name in _VOID:
         return Markup(f"<{_name}{written}>")
     return Markup(f"<{_name}{written}>{join(children)}</{_name}>")
+
+
+def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Child]]) -> Markup:
+    """A table that scrolls by itself where the page is too narrow. The caption is for those who do not see it."""
+    return el(
+        "div",
+        el(
+            "table",
+            el("caption", caption),
+            el("thead", el("tr", *(el("th", head, scope="col") for head in heads))),
+            el("tbody", *(el("tr", *(el("td", cell) for cell in row)) for row in rows)),
+        ),
+        class_="scroll",
+    )
 
 
 def join(children: Iterable[Child]) -> Markup:

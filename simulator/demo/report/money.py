@@ -59,12 +59,8 @@ def money_legend() -> Markup:
     """What the two bars are."""
     return join(
         [
-            "USD an hour by the meter. ",
-            el("span", class_="key expected"),
-            "what the nodes then billed should cost under the discount, ",
-            el("span", class_="key actual good"),
-            "what they did cost (",
-            el("span", class_="key actual bad"),
-            "more than expected).",
+            "USD an hour by the meter: above what the nodes billed at that moment should cost with the discount, "
+            "below what they did cost. ",
+            el("span", el("span", class_="key actual bad"), "more than expected", class_="legend-item"),
         ]
     )

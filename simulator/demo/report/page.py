@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from simulator.demo.report.data import KINDS, ReportData
-from simulator.demo.report.growth import CSS_CLASS, draw_growth, panel_height
+from simulator.demo.report.growth import CSS_CLASS, draw_growth, panel_height, window
 from simulator.demo.report.markup import Child, Markup, el, join, trusted
 from simulator.demo.report.money import draw_money, money_legend
 from simulator.demo.report.numbers import draw_head, draw_numbers
 from simulator.demo.report.record import draw_calls, draw_checks, draw_threads, growth_table, stage_list
-from simulator.demo.report.repairs import draw_episode, draw_incident
+from simulator.demo.report.repairs import draw_episode, draw_incidents
 
 STYLE = Path(__file__).with_name("style.css")
 KIND_WORDS = {"reserved": "reserved, at the discount", "on-demand": "on demand", "none": "not billed"}
@@ -70,14 +70,15 @@ def _growth(data: ReportData) -> Markup | None:
         el(
             "figure",
             el("figcaption", el("h3", view.cluster, el("small", f" {view.name}")), stage_list(view)),
-            el("div", draw_growth(view, data.began_at, data.ended_at, panel_height(view, views)), class_="scroll"),
-            growth_table(view, data.began_at),
+            el("div", draw_growth(view, *window(view), panel_height(view, views)), class_="scroll"),
+            growth_table(view, window(view)[0]),
         )
         for view in views
     ]
     intro = join(
         [
-            "Running workers by how they are billed. Numbers mark the stages at which the discount was judged. ",
+            "Running workers by how they are billed, from the start of the creation. "
+            "A number marks a stage whose discount was judged. ",
             el("span", *legend, class_="legend"),
         ]
     )
@@ -88,7 +89,7 @@ def _incidents(data: ReportData) -> Markup:
     intro = "Each step along the incident's own time, from its opening to its end."
     if not data.incidents:
         return _section("Incidents", "There were none.")
-    return _section("Incidents", intro, *(draw_incident(view, data.ended_at) for view in data.incidents))
+    return _section("Incidents", intro, draw_incidents(data.incidents, data.ended_at))
 
 
 def _breaker(data: ReportData) -> Markup | None:

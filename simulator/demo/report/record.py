@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from simulator.demo.report.data import KINDS, ActView, CallView, EnvironmentView, SlackLine
-from simulator.demo.report.markup import Child, Markup, el
+from simulator.demo.report.markup import Child, Markup, el, table
 
 SHOWN_THREADS = 4
 LINES = 12  # of a thread's text
@@ -68,7 +68,7 @@ def draw_calls(calls: Sequence[CallView]) -> Markup:
         ]
         for call in calls
     ]
-    return _table("Calls by Roundhouse's roles", ["UTC", "environment", "function", "call", "about", "result"], rows)
+    return table("Calls by Roundhouse's roles", ["UTC", "environment", "function", "call", "about", "result"], rows)
 
 
 def draw_checks(acts: Sequence[ActView]) -> Markup:
@@ -102,6 +102,7 @@ def _act(act: ActView) -> Markup:
             class_="checks",
         ),
         class_="act",
+        id=f"act-{act.name}",
     )
 
 
@@ -114,7 +115,7 @@ def growth_table(view: EnvironmentView, began: datetime) -> Markup:
     return el(
         "details",
         el("summary", f"{view.cluster}: every change as a table"),
-        _table(f"Running workers of {view.cluster}", ["h:mm", "UTC", *KINDS, "together"], rows),
+        table(f"Running workers of {view.cluster}", ["h:mm", "UTC", *KINDS, "together"], rows),
     )
 
 
@@ -125,24 +126,10 @@ def stage_list(view: EnvironmentView) -> Markup:
         *(
             el(
                 "li",
-                el("b", f"{stage.target} {stage.group}: {stage.verdict or 'not judged'}"),
+                el("b", f"Stage {stage.number}: {stage.target} {stage.group}, {stage.verdict or 'not judged'}"),
                 el("span", f"{stage.at:%H:%M} UTC", f" · {stage.reason}" if stage.reason else ""),
-                value=stage.number,
             )
             for stage in view.stages
         ),
         class_="stages",
-    )
-
-
-def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Child]]) -> Markup:
-    return el(
-        "div",
-        el(
-            "table",
-            el("caption", caption),
-            el("thead", el("tr", *(el("th", head, scope="col") for head in heads))),
-            el("tbody", *(el("tr", *(el("td", cell) for cell in row)) for row in rows)),
-        ),
-        class_="scroll",
     )

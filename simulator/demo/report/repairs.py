@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from roundhouse.steps.words import duration
 from simulator.demo.report.data import EpisodeView, IncidentView, StepView
-from simulator.demo.report.markup import Markup, el
-from simulator.demo.report.tone import WARN, outcome_tone
+from simulator.demo.report.markup import Markup, el, table
+from simulator.demo.report.tone import BAD, CALM, GOOD, WARN, outcome_tone
 
 STEP_WORDS = {
-    "grace": "grace for HyperPod",
+    "grace": "grace",
     "held": "held back",
     "drain": "drain",
     "approval": "approval",
@@ -21,15 +22,40 @@ STEP_WORDS = {
 }
 
 
+def draw_incidents(incidents: Sequence[IncidentView], now: datetime) -> Markup:
+    """Incidents that went beyond grace as cards with lanes; those that were only watched as rows of a table."""
+    busy = [view for view in incidents if view.count > 1 or {step.name for step in view.steps} - {"grace"}]
+    quiet = [view for view in incidents if view not in busy]
+    rows = [
+        [
+            f"{view.opened_at:%d %b %H:%M}",
+            view.cluster,
+            f"{who(view)}: {view.code}",
+            el("span", view.ended, class_=f"chip {outcome_tone(view.outcome)}"),
+            duration((view.closed_at or now) - view.opened_at),
+            view.decision,
+        ]
+        for view in quiet
+    ]
+    heads = ["opened, UTC", "cluster", "what", "end", "after", "why"]
+    return el(
+        "div",
+        *(draw_incident(view, now) for view in busy),
+        el("h3", "Only watched", class_="apart") if quiet else None,
+        table("Incidents that were only watched", heads, rows) if quiet else None,
+        class_="incidents",
+    )
+
+
 def draw_incident(view: IncidentView, now: datetime) -> Markup:
-    """One incident: who, what, how it ended, and a lane for each step. Instances of names are kept apart."""
+    """One incident: who, what, how it ended, and a lane for each step."""
     end = view.closed_at or now
     span = max(end - view.opened_at, timedelta(seconds=1))
     many = view.count > 1
-    who = f"{view.count} nodes" if many else view.nodes[0]
     took = f"{'all closed' if many else 'closed'} after {duration(span)}" if view.closed_at else "open"
-    told = [view.cluster, f"opened {view.opened_at:%d %b %H:%M} UTC", took, f"{view.events} events"]
-    if not many:
+    told = [view.cluster, f"opened {view.opened_at:%d %b %H:%M} UTC", took]
+    told.append("one event" if view.events == 1 else f"{view.events} events")
+    if not many and ":" not in view.instance_id:
         told.insert(1, view.instance_id)
     if view.now_instance_id:
         told.append(f"now {view.now_instance_id} under the same name")
@@ -37,7 +63,7 @@ def draw_incident(view: IncidentView, now: datetime) -> Markup:
         "article",
         el(
             "header",
-            el("h3", f"{who}: ", el("span", view.code, class_="code")),
+            el("h3", f"{who(view)}: ", el("span", view.code, class_="code")),
             el("span", view.ended, class_=f"chip {outcome_tone(view.outcome)}"),
         ),
         el("p", " · ".join(told), class_="facts"),
@@ -48,13 +74,29 @@ def draw_incident(view: IncidentView, now: datetime) -> Markup:
     )
 
 
+def who(view: IncidentView) -> str:
+    """The node as people know it; what has no instance is kept under `group:…`, `node:…` or `cluster`."""
+    if view.count > 1:
+        return f"{view.count} nodes"
+    kind, _, name = view.instance_id.partition(":")
+    match kind:
+        case "group":
+            return f"group {name}"
+        case "node":
+            return f"launch of node {name[:8]}"
+        case "cluster":
+            return "the cluster"
+        case _:
+            return view.nodes[0]
+
+
 def _lane(step: StepView, begin: datetime, span: timedelta, end: datetime, of: int) -> Markup:
     until = step.ended_at or end
     left = min(1.0, max(0.0, (step.started_at - begin) / span))
     width = min(1.0 - left, max(0.0, (until - step.started_at) / span))
     took = duration(until - step.started_at) if until > step.started_at else "at once"
     took = took if step.ended_at else f"{took}, still running"
-    share = f" ({step.count} of {of})" if of > 1 else ""
+    share = el("small", f" {step.count} of {of}") if of > 1 else None
     kind = step.name if step.name in STEP_WORDS else "other"
     return el(
         "li",
@@ -71,26 +113,24 @@ def _lane(step: StepView, begin: datetime, span: timedelta, end: datetime, of: i
 
 
 def draw_episode(view: EpisodeView) -> Markup:
-    """One opening of the breaker."""
-    calls = "no call" if view.calls == 0 else f"{view.calls} calls"
+    """One opening of the breaker: what opened it, what was done meanwhile, how it ended."""
+    calm = view.calls == 0
+    calls = "no call" if calm else f"{view.calls} calls"
     messages = "one message" if view.messages == 1 else f"{view.messages} messages"
-    end = (
-        [f"{view.closed_at:%d %b %H:%M} UTC", f"closed after {duration(view.closed_at - view.opened_at)}"]
-        if view.closed_at
-        else ["still open", "nothing is touched"]
-    )
+    held = "nothing rebooted, replaced or deleted" if calm else "calls were made while it was open"
+    end = _at(view.closed_at) if view.closed_at else "still open"
+    after = f"closed after {duration(view.closed_at - view.opened_at)}" if view.closed_at else "nothing is touched"
     return el(
         "ol",
-        _moment(f"{view.opened_at:%d %b %H:%M} UTC", "breaker opens", view.reason, WARN),
-        _moment(
-            f"{view.nodes} nodes in trouble",
-            f"{calls}, {messages}",
-            "nothing drained, rebooted, replaced or deleted" if view.calls == 0 else "",
-            "calm" if view.calls == 0 else "bad",
-        ),
-        _moment(end[0], end[1], view.cluster, "good" if view.closed_at else WARN),
+        _moment(_at(view.opened_at), "breaker opens", view.reason, WARN),
+        _moment(f"{view.nodes} nodes in trouble", f"{calls}, {messages}", held, CALM if calm else BAD),
+        _moment(end, after, view.cluster, GOOD if view.closed_at else WARN),
         class_="episode",
     )
+
+
+def _at(at: datetime) -> str:
+    return f"{at:%d %b %H:%M} UTC"
 
 
 def _moment(when: str, what: str, note: str, tone: str) -> Markup:

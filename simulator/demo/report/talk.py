@@ -76,6 +76,16 @@ def episodes(
     return tuple(found)
 
 
+def stopped(messages: Iterable[Json], run_id: str, clock: VirtualClock) -> tuple[datetime, str, str] | None:
+    """(when, verdict, reason) of the ramp's stop, as told in its thread: a rolled-back run keeps no record of it."""
+    for message in messages:
+        title, _, reason = as_text(str(message["text"])).partition("\n")
+        verdict = re.search(r"stopped: discount (LOST|UNKNOWN)", title)
+        if verdict and _notice(message).startswith(f"run_stopped:{run_id}:"):
+            return virtual(clock, float(message["ts"])), verdict.group(1), reason
+    return None
+
+
 def virtual(clock: VirtualClock, real: float) -> datetime:
     """Virtual time of a wall-clock Unix time."""
     return datetime.fromtimestamp(clock.origin + (real - clock.origin) * clock.scale, UTC)
