@@ -16,6 +16,7 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         reader=runtime.reader(),
         runs=runtime.runs(),
         ledger=runtime.ledger(),
+        control=runtime.control(),
         spec=runtime.settings().cluster_spec(),
         now=runtime.clock().now(),
     )

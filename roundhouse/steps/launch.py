@@ -11,12 +11,13 @@ from roundhouse.build.spec import ClusterSpec
 from roundhouse.build.staging import Addition, Step, StepKind, next_step, stage_target
 from roundhouse.contracts.ledger import LedgerEntry, LedgerState, action_id
 from roundhouse.contracts.notices import NoticeKind
-from roundhouse.errors import AwsFailure, ConditionFailed, InUse, NotFound
+from roundhouse.errors import AwsFailure, ConditionFailed, Conflict, InUse, NotFound
 from roundhouse.line.state import Cluster
-from roundhouse.ports import ClusterReader, ClusterWriter, Ledger, Outbox, Run, RunStore
+from roundhouse.ports import ClusterReader, ClusterWriter, ControlStore, Ledger, Outbox, Run, RunStore
 from roundhouse.steps import own, words
 
 RESTORE_WINDOW = timedelta(days=2)  # a repair that has not restored its node by then is not under way any more
+CREATING = "Creating"
 APPEARS_WITHIN = timedelta(minutes=5)  # a new cluster is listed by then
 STATUS = {
     StepKind.CREATE: "create",
@@ -51,7 +52,8 @@ def step_now(
 ) -> tuple[Step, Cluster | None]:
     """The next step on live counts, and the cluster that it was read from.
 
-    A cluster that this run created and that is gone is not created again: somebody deleted it.
+    A cluster that this run created and that is gone is not created again: somebody deleted it. One that is not ready
+    (being patched, its controller away) is waited for as long as a controller is.
     """
     cluster = read(reader, spec.cluster)
     if cluster is None and run.stages:
@@ -60,23 +62,65 @@ def step_now(
             return Step(StepKind.WAIT_CONTROLLER, "the cluster was just created and is not listed yet"), None
         if entry is None or entry.state in {LedgerState.CALLED, LedgerState.CONFIRMED}:
             return Step(StepKind.REFUSE, f"{spec.cluster} was created and is gone: somebody deleted it"), None
-    return next_step(spec, cluster, run, restoring(ledger, spec.cluster, now)), cluster
+    return wanted(run, cluster, ledger=ledger, spec=spec, now=now), cluster
+
+
+def wanted(run: Run, cluster: Cluster | None, *, ledger: Ledger, spec: ClusterSpec, now: datetime) -> Step:
+    """The next step on these counts. Where a discount is known to be lost, it is judged again before more is added:
+    a run that begins after people said hold, or that was stopped while they were asked, must not grow at that price.
+    """
+    step = next_step(spec, cluster, run, restoring(ledger, spec.cluster, now))
+    if step.kind is not StepKind.ADD or step.group is None or cluster is None or run.accepted_loss:
+        return step
+    newest = {record.stage: record for record in run.stages if record.group == step.group}
+    lost = next((record for record in newest.values() if record.verdict == "LOST"), None)
+    if lost is None:
+        return step
+    reason = f"the discount of {step.group} was lost ({lost.reason}): it is judged again before anything is added"
+    return Step(StepKind.VERIFY, reason, step.group, lost.stage, cluster.groups[step.group].target)
 
 
 def plan(
-    run_id: str, *, reader: ClusterReader, runs: RunStore, ledger: Ledger, spec: ClusterSpec, now: datetime
+    run_id: str,
+    *,
+    reader: ClusterReader,
+    runs: RunStore,
+    ledger: Ledger,
+    control: ControlStore,
+    spec: ClusterSpec,
+    now: datetime,
 ) -> dict[str, Any]:
-    """What comes next: `{status, reason, wait_s, group, stage, target}`."""
+    """What comes next: `{status, reason, wait_s, group, stage, target}`. While people pause us, nothing is begun."""
     run = own.owned(runs, spec.cluster, run_id)
     step, cluster = step_now(run, reader=reader, ledger=ledger, spec=spec, now=now)
+    switch = control.pause()
+    if switch is not None and step.kind in {StepKind.CREATE, StepKind.ADD}:
+        step = Step(StepKind.WAIT_CONTROLLER, f"paused by {switch.by}: {switch.why}")
+        result = {**_result(step, cluster, spec), "status": "wait"}
+    elif step.kind is StepKind.WAIT_CONTROLLER and _waited_too_long(run, step, cluster, spec, now):
+        step = Step(StepKind.REFUSE, f"waited {spec.waits.controller_timeout_s} s in vain: {step.reason}")
+        result = _result(step, cluster, spec)
+    else:
+        result = _result(step, cluster, spec)
     if run.step != step.reason:
-        own.update(runs, spec.cluster, run_id, lambda r: replace(r, step=step.reason))
-    return _result(step, cluster, spec)
+        running = sum(cluster.running(group.name) for group in spec.groups if group.role == "Compute") if cluster else 0
+        own.update(runs, spec.cluster, run_id, lambda r: own.at(r, now, running, step.reason))
+    return result
+
+
+def _waited_too_long(run: Run, step: Step, cluster: Cluster | None, spec: ClusterSpec, now: datetime) -> bool:
+    """True when the cluster has not been ready for this same reason for too long; the state machine itself counts how
+    long a new one takes."""
+    if cluster is None or cluster.status == CREATING or not run.history or run.history[-1][2] != step.reason:
+        return False
+    return now - run.history[-1][0] > timedelta(seconds=spec.waits.controller_timeout_s)
 
 
 def _result(step: Step, cluster: Cluster | None, spec: ClusterSpec) -> dict[str, Any]:
+    # Only a cluster that is being created has its status polled; any other is planned upon again a little later.
+    waits = step.kind is StepKind.WAIT_CONTROLLER and (cluster is None or cluster.status != CREATING)
     return {
-        "status": "wait" if step.kind is StepKind.WAIT_CONTROLLER and cluster is None else STATUS[step.kind],
+        "status": "wait" if waits else STATUS[step.kind],
         "reason": step.reason,
         "wait_s": spec.waits.poll_s,
         "group": step.group,
@@ -103,14 +147,15 @@ def launch(
     """
     run = own.owned(runs, spec.cluster, run_id)
     step, cluster = step_now(run, reader=reader, ledger=ledger, spec=spec, now=now)
-    match step.kind:
-        case StepKind.CREATE:
-            return _create(step, run, writer=writer, runs=runs, ledger=ledger, outbox=outbox, spec=spec, now=now)
-        case StepKind.ADD:
-            assert cluster is not None
-            return _add(step, run, cluster, writer=writer, runs=runs, ledger=ledger, outbox=outbox, spec=spec, now=now)
-        case _:
-            return {**_result(step, cluster, spec), "status": "plan"}
+    shared: dict[str, Any] = {"writer": writer, "runs": runs, "ledger": ledger, "outbox": outbox}
+    try:
+        if step.kind is StepKind.CREATE:
+            return _create(step, run, **shared, spec=spec, now=now)
+        if step.kind is StepKind.ADD and cluster is not None:
+            return _add(step, run, cluster, **shared, spec=spec, now=now)
+    except Conflict as busy:  # the cluster is busy with something else: nothing was changed, so plan again
+        return {**_result(step, cluster, spec), "status": "plan", "reason": str(busy)}
+    return {**_result(step, cluster, spec), "status": "plan"}
 
 
 def _create(
@@ -125,10 +170,11 @@ def _create(
     now: datetime,
 ) -> dict[str, Any]:
     fresh = tuple(StageRecord(group.name, 0, stage_target(group, 0), now) for group in spec.groups)
-    own.update(runs, spec.cluster, run.run_id, lambda r: replace(r, stages=fresh, sightings=(), proven=()))
+    # The claim comes first: stages without one mean that the cluster was there and is gone.
     entry = _claim(
         ledger, spec, "create_cluster", spec.cluster, run.run_id, sum(step.counts.values()), now, step.reason
     )
+    own.update(runs, spec.cluster, run.run_id, lambda r: replace(r, stages=fresh, sightings=(), proven=()))
     try:
         arn = writer.create(spec, step.counts)
     except InUse:
@@ -194,7 +240,7 @@ def _add_once(
     entry = _claim(ledger, spec, "add_nodes", subject, cluster.arn, addition.amount, now, step.reason, step.group)
     try:
         logical_ids = writer.add(spec.cluster, step.group, addition.amount, addition.token)
-    except Exception as failure:
+    except AwsFailure as failure:
         _mark(ledger, entry, LedgerState.UNKNOWN, now, f"{type(failure).__name__}: {failure}")
         raise
     _mark(ledger, entry, LedgerState.CALLED, now, f"{len(logical_ids)} logical ids")

@@ -8,26 +8,28 @@ from datetime import datetime
 
 from roundhouse.errors import BadInput, ConditionFailed, TakenOver
 from roundhouse.ports import Run, RunStore
-from roundhouse.steps.revise import revise
+from roundhouse.steps.revise import TRIES, revise
 
 HISTORY = 400  # points kept for progress displays
 
 
 def take(runs: RunStore, cluster: str, run_id: str, now: datetime) -> Run:
     """Make `run_id` the cluster's run. What an earlier run proved of the nodes is kept; its status is not."""
-    known = runs.get(cluster)
-    if known is not None and known.run_id == run_id:
-        return known
-    if known is None:
-        fresh = Run(cluster=cluster, run_id=run_id, started_at=now)
-    else:
-        fresh = replace(
-            known, run_id=run_id, started_at=now, status="running", step="", accepted_loss=False, finished_at=None
-        )
-    try:
-        return runs.put(fresh)
-    except ConditionFailed:
-        return take(runs, cluster, run_id, now)
+    for _ in range(TRIES):
+        known = runs.get(cluster)
+        if known is not None and known.run_id == run_id:
+            return known
+        if known is None:
+            fresh = Run(cluster=cluster, run_id=run_id, started_at=now)
+        else:
+            fresh = replace(
+                known, run_id=run_id, started_at=now, status="running", step="", accepted_loss=False, finished_at=None
+            )
+        try:
+            return runs.put(fresh)
+        except ConditionFailed:
+            continue
+    raise ConditionFailed(f"the run of {cluster!r} is changing too fast: lost {TRIES} races in a row")
 
 
 def owned(runs: RunStore, cluster: str, run_id: str) -> Run:

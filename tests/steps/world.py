@@ -207,7 +207,7 @@ class World:
             self._moment()
             going = [e for e in self.executions.values() if e.status == "RUNNING"]
             times = [e.waiting.at for e in going if e.waiting] + [at for at, _ in self.scheduled]
-            if not going or not times or min(times) > end:
+            if not times or min(times) > end:
                 self.clock.at = end if going and times else self.clock.at
                 return
             self.clock.at = max(self.now, min(times))
