@@ -6,8 +6,10 @@ only for what it uses. Each accessor makes its thing once per process; `reset` f
 
 from __future__ import annotations
 
+import logging
 import os
 import time
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache, wraps
@@ -44,6 +46,12 @@ def _tracer() -> Any:
 logger = Logger()
 tracer = _tracer()
 metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", contract.METRIC_NAMESPACE))
+
+for _library in ("roundhouse", "functions"):  # modules that log without knowing Powertools: an audit line is not lost
+    logging.getLogger(_library).addHandler(logger.registered_handler)
+    logging.getLogger(_library).setLevel(os.environ.get("LOG_LEVEL", "INFO"))
+    logging.getLogger(_library).propagate = False
+warnings.filterwarnings("ignore", message="No application metrics to publish")
 
 T = TypeVar("T")
 Handler = Callable[[dict[str, Any], Any], Any]

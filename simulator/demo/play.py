@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import time
@@ -77,6 +78,7 @@ def play(
                 break
             progress.advance(task)
         _always(house, checks)
+        _keep_records(house, workdir / "records.json")
         _show(house, checks, console, time.monotonic() - began)
         _report(house, checks, REPOSITORY / report, console)
         if keep:
@@ -109,6 +111,20 @@ def _always(house: House, checks: Checks) -> None:
     checks.equal("always", "no call for an instance that was gone", refused, [])
     slow = [d for d in house.slack.deliveries() if d["elapsed"] > 3 or d["status"] != 200]
     checks.equal("always", "Slack was answered within three seconds", [(d["status"], d["elapsed"]) for d in slow], [])
+
+
+def _keep_records(house: House, path: Path) -> None:
+    """All records as they are at the end, for whoever wants to know more than the report tells."""
+    records = {
+        name: {
+            "run": house.document(deployed.runs.get(deployed.cluster)),
+            "incidents": [house.document(each) for each in deployed.known()],
+            "breaker": house.document(deployed.breaker.load(deployed.cluster)),
+            "commands": [(house.document(c), what) for c, what in house.slurm[name].commands],
+        }
+        for name, deployed in house.deployed.items()
+    }
+    path.write_text(json.dumps(records | {"calls": house.calls()}, indent=1, default=str))
 
 
 def _not_there(call: dict[str, object]) -> bool:

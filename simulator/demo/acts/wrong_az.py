@@ -46,5 +46,9 @@ def _spent(stage: Stage) -> float:
         if charge["cluster"] != "train-wrong-az" or charge["group"] != "workers":
             continue
         end = datetime.fromisoformat(charge["end"]) if charge["end"] else now
-        total += (charge["rate"] - charge["expected"]) * (end - datetime.fromisoformat(charge["start"])).total_seconds() / 3600
+        total += (
+            (charge["rate"] - charge["expected"])
+            * (end - datetime.fromisoformat(charge["start"])).total_seconds()
+            / 3600
+        )
     return total
