@@ -3,7 +3,7 @@ breaker. Pure but for `lines`, which reads the house."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,8 +14,8 @@ from simulator.demo.report import report_data
 from simulator.demo.report.data import EnvironmentView, EpisodeView, IncidentView, ReportData
 from simulator.demo.report.repairs import who
 
-COLUMNS, LINES = 100, 40
-_TIME = 12  # "30 Nov 16:46"
+COLUMNS, LINES, SUBJECT = 100, 40, 18
+INDENT = "  "
 _MAIN, _SIDE, _STEP = 0, 1, 2  # what is left out first when there is too much: the highest
 
 
@@ -36,21 +36,28 @@ def lines(house: House) -> list[str]:
 
 
 def draw(data: ReportData) -> list[str]:
-    """The timeline in columns. What is too much is counted, steps first; the report has it all."""
+    """The timeline under a heading for each day and cluster. What is too much is counted, steps first."""
     found = sorted(moments(data), key=lambda moment: moment.at)
-    kept, room = found, LINES - 1
-    for weight in (_STEP, _SIDE):
-        if len(kept) > room:
-            kept = [moment for moment in kept if moment.weight < weight]
-    kept = kept if len(kept) <= LINES else kept[:room]
-    clusters = min(20, max((len(moment.cluster) for moment in kept), default=0))
-    subjects = min(24, max((len(moment.subject) for moment in kept), default=0))
-    shown = []
-    for moment in kept:
-        start = f"{moment.at:%d %b %H:%M}  {_fit(moment.cluster, clusters)}  {_fit(moment.subject, subjects)}  "
+    for weight in (_STEP, _SIDE, _MAIN):
+        shown = _columns([moment for moment in found if moment.weight <= weight])
+        if len(shown) <= LINES - (weight < _STEP):
+            break
+    told = sum(line.startswith(" ") for line in shown[: LINES - 1])
+    if told < len(found) and (len(shown) > LINES or weight < _STEP):
+        shown = [*shown[: LINES - 1], f"{INDENT}…and {len(found) - told} more moments: see the report"]
+    return shown
+
+
+def _columns(found: Sequence[Moment]) -> list[str]:
+    subjects = min(SUBJECT, max((len(moment.subject) for moment in found), default=0))
+    shown, heading = [], ""
+    for moment in found:
+        now = f"{moment.at:%d %b}, {moment.cluster}"
+        if now != heading:
+            shown.append(_fit(now, COLUMNS).rstrip())
+            heading = now
+        start = f"{INDENT}{moment.at:%H:%M}  {_fit(moment.subject, subjects)}  "
         shown.append(f"{start}{_fit(moment.text, COLUMNS - len(start))}".rstrip())
-    if len(kept) < len(found):
-        shown.append(f"{'':{_TIME}}  …and {len(found) - len(kept)} more moments: see the report")
     return shown
 
 
@@ -69,7 +76,8 @@ def _creation(view: EnvironmentView) -> Iterator[Moment]:
         yield Moment(view.started_at, view.cluster, "creation", f"starts: {view.contract} nodes by contract")
     for stage in view.stages:
         if stage.verdict:
-            text = f"{stage.target} {stage.group}, discount {stage.verdict}: {stage.reason}"
+            why = f": {stage.reason}" if stage.verdict != "VERIFIED" else ""
+            text = f"{stage.target} {stage.group}, discount {stage.verdict}{why}"
             yield Moment(stage.at, view.cluster, f"stage {stage.number}", text)
     if view.finished_at:
         text = f"{view.status.replace('_', ' ')}: {view.excess_usd:,.2f} USD paid above the discount"
@@ -77,11 +85,12 @@ def _creation(view: EnvironmentView) -> Iterator[Moment]:
 
 
 def _incident(view: IncidentView) -> Iterator[Moment]:
-    """Many alike are told once, and so is one that was only watched."""
+    """Many alike are told together; one that was only watched takes one line."""
     took = f" after {duration(view.closed_at - view.opened_at)}" if view.closed_at else ""
     if view.count > 1:
+        yield Moment(view.opened_at, view.cluster, who(view), f"{view.code}: {view.ended}, all{took}")
         steps = ", ".join(f"{step.name} {step.count}" for step in view.steps)
-        yield Moment(view.opened_at, view.cluster, who(view), f"{view.code} ({steps}): all {view.ended}{took}")
+        yield Moment(view.opened_at, view.cluster, who(view), f"  {steps}", _STEP)
         return
     if not {step.name for step in view.steps} - {"grace"}:
         yield Moment(view.opened_at, view.cluster, who(view), f"{view.code}: {view.ended}{took}", _SIDE)

@@ -83,7 +83,7 @@ def who(view: IncidentView) -> str:
         case "group":
             return f"group {name}"
         case "node":
-            return f"launch of node {name[:8]}"
+            return f"launch of {name[:8]}"
         case "cluster":
             return "the cluster"
         case _:
