@@ -59,6 +59,7 @@ class StageWaits:
     counter_lag_s: int = 300  # a training plan's counters may be that far behind the nodes
     bill_lag_s: int = 93600  # first bill data: 26 h
     bill_margin_s: int = 7200  # how much later than that it may come
+    bill_poll_s: int = 1800  # between two looks while only the bill is missing: each costs a cent, and history
     lifecycle_failures_max: int = 5  # failed scripts of one node before a stage gives up: each attempt is billed
 
 

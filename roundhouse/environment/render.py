@@ -77,6 +77,7 @@ def cluster_spec(env: Environment, catalog: Catalog | None = None) -> runtime.Cl
             counter_lag_s=waits.counter_lag,
             bill_lag_s=waits.bill_lag,
             bill_margin_s=waits.bill_margin,
+            bill_poll_s=waits.bill_poll,
             lifecycle_failures_max=waits.lifecycle_failures_max,
         ),
         file_system_ids=tuple(system.id for system in env.storage),

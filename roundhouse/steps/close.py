@@ -51,7 +51,8 @@ def step(
 
 def _outcome(result: dict[str, Any]) -> tuple[Outcome, str]:
     if result.get("status") == "error":
-        return Outcome.ESCALATED, f"a step failed for good: {result.get('error')}: {str(result.get('cause'))[:400]}"
+        said = words.cause(result.get("cause"))[:400]
+        return Outcome.ESCALATED, f"a step failed for good: {result.get('error')}: {said}"
     named = result.get("outcome")
     reason = str(result.get("reason") or "")
     if named:

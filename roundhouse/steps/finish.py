@@ -46,7 +46,7 @@ def finish(
     capacity = capacity_counts(spec, cluster, run.sightings, run) if cluster else {}
     actual = _actual(spec, cluster, capacity)
     expected = expected_usd_per_hour(spec)
-    why = str(result.get("cause") or result.get("reason") or result.get("why") or "")
+    why = words.cause(result.get("cause")) or str(result.get("reason") or result.get("why") or "")
     running = workers_running(spec, cluster) if cluster else 0
 
     def write(current: Run) -> Run:

@@ -18,7 +18,7 @@ from roundhouse.steps import own, words
 
 RESTORE_WINDOW = timedelta(days=2)  # a repair that has not restored its node by then is not under way any more
 CREATING = "Creating"
-APPEARS_WITHIN = timedelta(minutes=5)  # a new cluster is listed by then
+APPEARS_WITHIN = timedelta(minutes=5)  # a new cluster is listed by then, and new nodes are counted
 STATUS = {
     StepKind.CREATE: "create",
     StepKind.ADD: "add",
@@ -207,6 +207,10 @@ def _add(
 ) -> dict[str, Any]:
     assert step.group is not None
     assert step.stage is not None
+    if any(_undone(addition, step.group, cluster, ledger, now) for addition in step.additions):
+        # What was added under this token is gone again: somebody took nodes away. A replay would add none.
+        own.update(runs, spec.cluster, run.run_id, lambda r: replace(r, cancellations=r.cancellations + 1))
+        return {**_result(step, cluster, spec), "status": "plan", "wait_s": 1}
     record = StageRecord(step.group, step.stage, step.target, now)
     known = run.record(step.group, step.stage)
     if known is None or known.target != step.target or known.verdict:
@@ -223,6 +227,12 @@ def _add(
         )
     )
     return {**_result(step, cluster, spec), "status": "watch"}
+
+
+def _undone(addition: Addition, group: str, cluster: Cluster, ledger: Ledger, now: datetime) -> bool:
+    """True when this very call was accepted so long ago that live counts would show it if it still counted."""
+    known = ledger.get(action_id(cluster.arn, "add_nodes", f"{group}:{addition.token}"))
+    return known is not None and known.state is LedgerState.CALLED and now - known.claimed_at > APPEARS_WITHIN
 
 
 def _add_once(

@@ -142,7 +142,7 @@ class Reading:
         )
         if answer["status"] == "ask_again":
             return {**decision, **answer, "verdict": decision.get("verdict")}
-        return self._repair_answer(subject, answer, now) if kind == "repair" else self._discount_answer(answer, now)
+        return self._repair_answer(subject, answer, now) if kind == "repair" else self._discount_answer(subject, answer)
 
     def _repair_answer(self, subject: str, answer: dict[str, Any], now: datetime) -> dict[str, Any]:
         said = f"{answer['status']}: {answer['why']}" + (f" by {answer['by']}" if answer["by"] else "")
@@ -151,11 +151,11 @@ class Reading:
         outcome = outcomes.get(str(answer["status"]))
         return {**answer, "reason": said, **({"outcome": outcome} if outcome else {})}
 
-    def _discount_answer(self, answer: dict[str, Any], now: datetime) -> dict[str, Any]:
+    def _discount_answer(self, run_id: str, answer: dict[str, Any]) -> dict[str, Any]:
         if answer["status"] == "accept":
-            run = self.runs.get(self.spec.cluster)
-            if run is not None:
-                own.update(self.runs, self.spec.cluster, run.run_id, _accepted)
+            own.update(self.runs, self.spec.cluster, run_id, _accepted)
+        elif answer["status"] == "deny":  # the question was never stored: that is silence
+            answer = {**answer, "status": ROLL_BACK.choice}
         why = f"{answer['why']}" + (f" by {answer['by']}" if answer["by"] else "")
         return {**answer, "reason": why}
 
@@ -185,6 +185,8 @@ def _discount_facts(decision: dict[str, Any], spec: ClusterSpec) -> dict[str, st
 def _answered(incident: Incident, said: str, now: datetime) -> Incident:
     if incident.state is IncidentState.CLOSED:
         return incident
+    if not any(step.name == APPROVAL and step.ended_at is None for step in incident.steps):
+        return incident  # read before: written down already
     return end_step(incident, APPROVAL, now, said)
 
 

@@ -30,11 +30,16 @@ def preflight(
     spec: ClusterSpec,
     now: datetime,
 ) -> dict[str, Any]:
-    """Take the cluster's run, check, and remember what the plans had in use before. Raises PreflightFailed."""
+    """Take the cluster's run, check, and remember what the plans had in use before. Raises PreflightFailed.
+
+    While people pause us nothing is begun (Refused), and a run under way keeps the cluster.
+    """
+    known = runs.get(spec.cluster)
     switch = control.pause()
     if switch is not None:
+        if known is None or known.status != "running":
+            own.take(runs, spec.cluster, run_id, now)  # so that its end can be told
         raise Refused(f"paused by {switch.by} since {switch.since:%Y-%m-%d %H:%M} UTC: {switch.why}")
-    known = runs.get(spec.cluster)
     cluster = launch.read(reader, spec.cluster)
     ours = known is not None and bool(known.stages)
     run = own.take(runs, spec.cluster, run_id, now)

@@ -12,13 +12,19 @@ from roundhouse.build.progress import StageProgress, StageState, judge
 from roundhouse.build.records import Capacity, Run, Sighting, StageRecord
 from roundhouse.build.sightings import about, collect
 from roundhouse.build.spec import ClusterSpec, DiscountKind
-from roundhouse.build.staging import StepKind, next_step
+from roundhouse.build.staging import StepKind
 from roundhouse.contracts.notices import NoticeKind
 from roundhouse.line.state import Cluster, NodeStatus
 from roundhouse.ports import ClusterReader, Ledger, Outbox, RunStore, Surroundings
 from roundhouse.steps import evidence, launch, own, words
 
 EVENTS_BEFORE = timedelta(minutes=2)  # clocks differ
+# What the reasons of `build.progress` say while a stage is in trouble, and what people should know about it.
+TROUBLE = {StageState.SHORTAGE: "no capacity", StageState.LIFECYCLE: "lifecycle script"}
+ADVICE = {
+    StageState.SHORTAGE: "no capacity at the moment; HyperPod goes on trying",
+    StageState.LIFECYCLE: "a lifecycle script fails; HyperPod tries again, and every attempt is billed: read its log",
+}
 
 
 def watch(
@@ -39,14 +45,17 @@ def watch(
     """
     run = own.owned(runs, spec.cluster, run_id)
     cluster = launch.read(reader, spec.cluster)
-    step = next_step(spec, cluster, run, launch.restoring(ledger, spec.cluster, now))
+    step = launch.wanted(run, cluster, ledger=ledger, spec=spec, now=now)
     if cluster is None or step.kind not in {StepKind.WAIT_STAGE, StepKind.VERIFY}:
         return {"status": "verified", "reason": step.reason, "wait_s": spec.waits.poll_s}
     assert step.group is not None
     assert step.stage is not None
-    record = run.record(step.group, step.stage) or StageRecord(step.group, step.stage, step.target, now)
+    known = run.record(step.group, step.stage) or StageRecord(step.group, step.stage, step.target, now)
+    record = known
     events = reader.events(spec.cluster, after=record.started_at - EVENTS_BEFORE)
-    progress = judge(spec, step.group, step.target, cluster, events=events, started_at=record.started_at, now=now)
+    # A new run has its own patience: what kept the one before waiting may have been mended.
+    since = max(record.started_at, run.started_at)
+    progress = judge(spec, step.group, step.target, cluster, events=events, started_at=since, now=now)
     ready = progress.state is StageState.READY
     running_at = record.running_at or (now if ready else None)
     record = replace(record, target=step.target, running_at=running_at)
@@ -64,6 +73,8 @@ def watch(
     judged = found.verdict.value if status in {"verified", "lost", "unknown"} else ""
     if run.accepted_loss and status == "verified" and found.verdict is not Verdict.VERIFIED:
         judged = "ACCEPTED"
+    if status == "wait" and known.verdict == "LOST":
+        judged = "LOST"  # until it is judged otherwise: nothing is added meanwhile
     record = replace(record, verdict=judged, reason=found.reason if ready or status == "lost" else progress.reason)
 
     def write(current: Run) -> Run:
@@ -78,13 +89,15 @@ def watch(
         )
         return own.at(moved, now, workers_running(spec, cluster), reason)
 
+    # Told before it is written: a process that dies in between tells it again, under the same id.
+    _tell_trouble(outbox, run, known, record, progress)
     own.update(runs, spec.cluster, run_id, write)
     if status == "verified":
         _tell_verified(outbox, run, record, found)
     return {
         "status": status,
         "reason": reason,
-        "wait_s": spec.waits.poll_s,
+        "wait_s": spec.waits.bill_poll_s if status == "wait" and ready and found.waits_for_bill else spec.waits.poll_s,
         "group": step.group,
         "stage": step.stage,
         "target": step.target,
@@ -139,6 +152,23 @@ def capacity_counts(spec: ClusterSpec, cluster: Cluster, sightings: tuple[Sighti
         else:
             counts["unknown"] += 1
     return dict(counts)
+
+
+def _tell_trouble(outbox: Outbox, run: Run, before: StageRecord, record: StageRecord, progress: StageProgress) -> None:
+    """A shortage, or scripts that fail: told once a stage, when it is first seen."""
+    said = TROUBLE.get(progress.state)
+    if said is None or said in before.reason:
+        return
+    name, stage, target = record.group, record.stage, record.target
+    outbox.tell(
+        words.run_notice(
+            run,
+            NoticeKind.RUN_PROGRESS,
+            f"{progress.state.value}-{name}-{stage}-{target}",
+            f"Stage {stage + 1} of {name}: {ADVICE[progress.state]}",
+            progress.reason,
+        )
+    )
 
 
 def _tell_verified(outbox: Outbox, run: Run, record: StageRecord, found: DiscountVerdict) -> None:

@@ -14,15 +14,18 @@ from typing import Any
 
 from roundhouse.build.cost import ask_timeout_s, excess_usd_per_hour
 from roundhouse.build.records import Run
-from roundhouse.build.spec import ClusterSpec, DiscountKind
+from roundhouse.build.spec import ClusterSpec, DiscountKind, GroupSpec
+from roundhouse.build.staging import PASSED
 from roundhouse.contracts.ledger import LedgerEntry, LedgerState, action_id
 from roundhouse.contracts.notices import NoticeKind
-from roundhouse.errors import AwsFailure, ConditionFailed, NotFound
+from roundhouse.errors import AwsFailure, ConditionFailed, Conflict, NotFound, Refused
 from roundhouse.line.state import Cluster, Node, NodeStatus
 from roundhouse.ports import BatchAnswer, ClusterReader, ClusterWriter, Ledger, Outbox, RunStore
 from roundhouse.steps import launch, own, words
 
 DELETE_LIMIT = 50  # ids of one BatchDeleteClusterNodes call
+DELETE_TRIES = 30  # of one node, further and further apart
+CANCELS_WITHIN = timedelta(minutes=30)  # what is in flight for longer than that does not keep people from being asked
 KEPT = {NodeStatus.RUNNING, NodeStatus.SHUTTING_DOWN, NodeStatus.SYSTEM_UPDATING, NodeStatus.DEEP_HEALTH_CHECK}
 
 
@@ -41,40 +44,61 @@ def stop_ramp(
     """Cancel every node that is not Running yet, until target equals what runs, then say what it costs.
 
     Status `wait` while something is still in flight, else the reason's own (`lost`, `unknown`, `gave_up`), with
-    `approval_s`: how long people may take before silence rolls back, bounded by the dollar cap.
+    `approval_s`: how long people may take before silence rolls back, bounded by what the dollar cap still allows. What
+    cannot be cancelled for `CANCELS_WITHIN` no longer keeps people from being asked, and is counted as if it ran.
     """
     run = own.owned(runs, spec.cluster, run_id)
     cluster = launch.read(reader, spec.cluster)
     group = spec.group(str(reason["group"]))
-    result = {**reason, "wait_s": spec.waits.poll_s}
+    began = datetime.fromisoformat(str(reason.get("stopping_since") or now.isoformat()))
+    result = {**reason, "wait_s": spec.waits.poll_s, "stopping_since": began.isoformat()}
+    in_flight = 0
     if cluster is not None:
         pending = [n for n in cluster.nodes if n.group == group.name and n.status not in KEPT]
         if pending:
             own.update(runs, spec.cluster, run_id, lambda r: replace(r, cancellations=r.cancellations + 1))
             _delete(pending, "cancelled", run, cluster, writer=writer, ledger=ledger, spec=spec, now=now)
-        missing = cluster.groups[group.name].target - cluster.running(group.name)
-        if pending or missing > 0:
+        in_flight = max(0, cluster.groups[group.name].target - cluster.running(group.name))
+        if (pending or in_flight) and now - began < CANCELS_WITHIN:
             return {**result, "status": "wait", "then": reason.get("then", reason["status"])}
     status = reason.get("then", reason["status"])
     running = cluster.running(group.name) if cluster else 0
-    excess = excess_usd_per_hour(group, running)
-    timeout = ask_timeout_s(spec, excess if status != "gave_up" else 0.0)
+    unverified = _unverified(run, cluster, group)
+    excess = excess_usd_per_hour(group, len(unverified) + in_flight)
+    spent = _spent(run, group, unverified, now)
+    timeout = ask_timeout_s(spec, excess if status != "gave_up" else 0.0, spent)
     own.update(runs, spec.cluster, run_id, lambda r: own.at(r, now, running, f"ramp stopped: {reason['reason']}"))
+    why = "gave up" if status == "gave_up" else f"discount {reason.get('verdict', status)}"
     outbox.tell(
         words.run_notice(
             run,
             NoticeKind.RUN_STOPPED,
             f"stopped-{group.name}-{reason.get('stage')}-{status}",
-            f"Ramp of {spec.cluster} stopped: discount {reason.get('verdict', status)}",
+            f"Ramp of {spec.cluster} stopped: {why}",
             str(reason["reason"]),
             {
                 "Running": f"{running} of {group.count} {group.instance_type}",
-                "Excess": f"up to {excess:,.2f} USD an hour above the contract",
-                "Pending nodes": "cancelled",
+                "Excess": f"up to {excess:,.2f} USD an hour above the contract, {spent:,.2f} USD so far",
+                "Pending nodes": f"{in_flight} could not be cancelled yet" if in_flight else "cancelled",
             },
         )
     )
     return {**result, "status": status, "running": running, "excess_usd_per_hour": excess, "approval_s": timeout}
+
+
+def _unverified(run: Run, cluster: Cluster | None, group: GroupSpec) -> list[Node]:
+    """Running nodes of the group whose discount was never verified."""
+    nodes = cluster.nodes if cluster else ()
+    running = [n for n in nodes if n.group == group.name and n.status is NodeStatus.RUNNING]
+    return [n for n in running if n.instance_id not in run.proven]
+
+
+def _spent(run: Run, group: GroupSpec, nodes: Sequence[Node], now: datetime) -> float:
+    """USD paid above the contract for these nodes so far, if all of them are billed on demand."""
+    stages = [record.started_at for record in run.stages if record.group == group.name]
+    since = max(stages, default=run.started_at)
+    hours = sum(max(0.0, (now - (node.launched_at or since)) / timedelta(hours=1)) for node in nodes)
+    return excess_usd_per_hour(group, 1) * hours
 
 
 def roll_back(
@@ -90,13 +114,17 @@ def roll_back(
 ) -> dict[str, Any]:
     """Delete the unverified nodes of discounted groups; the whole cluster when no stage was ever verified.
 
-    Status `wait` until they are gone from live state, then `rolled_back`. File systems are never in its path.
+    Nodes that stood when people accepted their price stay too. Status `wait` until the others are gone from live state,
+    then `rolled_back`. File systems are never in its path.
     """
     run = own.owned(runs, spec.cluster, run_id)
     cluster = launch.read(reader, spec.cluster)
-    if cluster is not None and not run.proven:
+    if cluster is not None and not run.proven and not _accepted(run):
         if cluster.status != "Deleting":
-            _delete_cluster(run, cluster, writer=writer, ledger=ledger, spec=spec, now=now)
+            try:
+                _delete_cluster(run, cluster, writer=writer, ledger=ledger, spec=spec, now=now)
+            except Conflict as busy:
+                return {"status": "wait", "wait_s": spec.waits.poll_s, "reason": str(busy)}
         return {"status": "wait", "wait_s": spec.waits.poll_s, "reason": "the cluster is being deleted"}
     if cluster is not None:
         doomed = _unproven(run, cluster, spec)
@@ -108,11 +136,11 @@ def roll_back(
             return {"status": "wait", "wait_s": spec.waits.poll_s, "reason": f"{len(doomed)} nodes are going"}
 
     def write(current: Run) -> Run:
-        kept = tuple(r for r in current.stages if r.verdict == "VERIFIED")
+        kept = tuple(r for r in current.stages if r.verdict in PASSED)
         return replace(current, stages=kept, sightings=(), capacity=None)
 
     own.update(runs, spec.cluster, run_id, write)
-    left = f"{len(run.proven)} verified nodes stay" if cluster is not None else "the cluster is gone"
+    left = f"{_workers_left(spec, cluster)} workers stay" if cluster is not None else "the cluster is gone"
     outbox.tell(
         words.run_notice(
             run,
@@ -126,10 +154,26 @@ def roll_back(
     return {"status": "rolled_back", "reason": left}
 
 
+def _workers_left(spec: ClusterSpec, cluster: Cluster) -> int:
+    """Running nodes of the groups that have a discount."""
+    return sum(cluster.running(group.name) for group in spec.groups if group.discount.kind is not DiscountKind.NONE)
+
+
+def _accepted(run: Run) -> dict[str, datetime]:
+    """Group → when its newest stage was Running whose price people have accepted."""
+    found = [(r.running_at, r.group) for r in run.stages if r.verdict == "ACCEPTED" and r.running_at is not None]
+    return {group: at for at, group in sorted(found)}
+
+
 def _unproven(run: Run, cluster: Cluster, spec: ClusterSpec) -> list[Node]:
     discounted = {g.name for g in spec.groups if g.discount.kind is not DiscountKind.NONE}
-    proven = set(run.proven)
-    return [n for n in cluster.nodes if n.group in discounted and n.instance_id not in proven]
+    proven, accepted = set(run.proven), _accepted(run)
+
+    def stays(node: Node) -> bool:
+        at = accepted.get(node.group)
+        return node.instance_id in proven or bool(at and node.launched_at and node.launched_at <= at)
+
+    return [n for n in cluster.nodes if n.group in discounted and not stays(n)]
 
 
 def _delete(
@@ -157,6 +201,8 @@ def _delete(
             answer = writer.delete_nodes(spec.cluster, instances, logical)
         except NotFound:
             answer = BatchAnswer((), {})
+        except Conflict as busy:
+            answer = BatchAnswer((), dict.fromkeys((*instances, *logical), ("Conflict", str(busy))))
         except AwsFailure as failure:
             for _, entry in chunk:
                 ledger.put(replace(entry, state=LedgerState.UNKNOWN, updated_at=now, detail=str(failure)[:500]))
@@ -171,11 +217,13 @@ def _delete(
 def _claim_node(
     node: Node, why: str, run: Run, cluster: Cluster, *, ledger: Ledger, spec: ClusterSpec, now: datetime
 ) -> LedgerEntry | None:
-    """A claim for deleting `node`; None when an earlier call for this very node was accepted and is still working."""
+    """A claim for deleting `node`; None while an earlier call for this very node may still work, or was refused only
+    just now. Raises Refused when it cannot be deleted at all: people must look, since it costs money.
+    """
     subject = node.instance_id or node.logical_id
     if subject is None:
         return None
-    for attempt in range(1, 10):
+    for attempt in range(1, DELETE_TRIES + 1):
         identity = action_id(cluster.arn, "delete_nodes", subject, attempt)
         known = ledger.get(identity)
         if known is None:
@@ -198,9 +246,10 @@ def _claim_node(
                 return None
         if known.state is LedgerState.CLAIMED:
             return known
-        if known.state is LedgerState.CALLED and now - known.updated_at < timedelta(seconds=spec.waits.poll_s * 10):
+        pause = 10 if known.state is LedgerState.CALLED else attempt // 3
+        if now - known.updated_at < timedelta(seconds=spec.waits.poll_s * pause):
             return None
-    return None
+    raise Refused(f"{subject} of {spec.cluster} could not be deleted in {DELETE_TRIES} tries; delete it by hand")
 
 
 def _delete_cluster(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 
 from roundhouse.contracts.notices import Notice, NoticeKind
@@ -46,6 +47,15 @@ def duration(delta: timedelta) -> str:
         return f"{seconds} s"
     minutes = seconds // 60
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def cause(text: object) -> str:
+    """What a failed step said: Lambda's cause is JSON text, of which people need the message alone."""
+    try:
+        said = json.loads(str(text))
+    except ValueError:
+        return str(text or "")
+    return str(said.get("errorMessage") or text) if isinstance(said, dict) else str(text)
 
 
 def node_name(incident: Incident) -> str:

@@ -106,6 +106,7 @@ class CountedCluster(FakeCluster):
 
     def create(self, spec: ClusterSpec, counts: dict[str, int]) -> str:
         before = self.status
+        self.arn = f"{self.arn[:-1]}{self.created}"  # a cluster made again is another one
         try:
             return super().create(spec, counts)
         finally:

@@ -39,4 +39,5 @@ class Waits(Section):
     counter_lag: Duration = 300
     bill_lag: Duration = 93600
     bill_margin: Duration = 7200
+    bill_poll: Duration = 1800
     lifecycle_failures_max: Annotated[int, Field(ge=1, le=100)] = 5
