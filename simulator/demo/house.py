@@ -91,6 +91,8 @@ class House:
     slurm: dict[str, SlurmStandIn]
     growth: list[tuple[datetime, str, dict[str, int]]] = field(default_factory=list)
     """(virtual time, cluster, Running nodes by how they are billed), whenever that changed."""
+    addresses: dict[str, str] = field(default_factory=dict)
+    """Where each environment takes Slack's interaction requests."""
 
     def __getitem__(self, environment: str) -> Deployed:
         return self.deployed[environment]
@@ -99,7 +101,7 @@ class House:
     def calls(self, operation: str | None = None, since: int = 0, of: str | None = None) -> list[Json]:
         """Calls that change something, made by Roundhouse's roles (of one environment), oldest first."""
         found = self.aws.control("calls", since=since, **({"operation": operation} if operation else {}))["calls"]
-        return [each for each in found if f"Roundhouse-{of}-" in str(each["principal"]) or (not of and _ours(each))]
+        return [each for each in found if _made_by(each, of)]
 
     def sequence(self) -> int:
         """Number of the newest call, for `calls(since=…)`."""
@@ -116,6 +118,10 @@ class House:
             m for m in self.messages(containing, after) if any(b["type"] == "actions" for b in m.get("blocks", []))
         ]
         return asked[-1] if asked else None
+
+    def listen(self, environment: str) -> None:
+        """Point the Slack app at an environment. Each has an app of its own; the stand-in has one to lend."""
+        self.slack.set_interactivity_url(self.addresses[environment])
 
     def click(self, message: Json, choice: str, user: str) -> Json:
         """Click the button of `message` whose value carries `choice`, as `user`."""
@@ -224,14 +230,14 @@ def opened(
         _prepare(aws, environment, slack)
         outputs = deploy(aws, made[name], lambda text: say(f"deploying {text}"))
         house.deployed[name] = Deployed(aws, environment)
-        if name == environments[0]:
-            url = outputs.output("InteractionsUrl")
-            slack.set_interactivity_url(_reachable(aws, url))
+        address = outputs.outputs[f"Roundhouse-{name}-Approvals"]["InteractionsUrl"]
+        house.addresses[name] = _reachable(aws, address)
         aws.warm()
         stand_in = SlurmStandIn(aws, name, environment.cluster.name)
         stand_in.start()
         stack.callback(stand_in.stop)
         house.slurm[name] = stand_in
+    house.listen(environments[0])
     return house
 
 
@@ -258,5 +264,9 @@ def _reachable(aws: EmbeddedAws, url: str) -> str:
     return f"{aws.http_api_url(host.split('.')[0])}/{path}"
 
 
-def _ours(call: Json) -> bool:
-    return "Roundhouse-" in str(call["principal"])
+def _made_by(call: Json, environment: str | None) -> bool:
+    """Whether a role of Roundhouse (of that environment) made the call. One environment's name may begin another's."""
+    principal = str(call["principal"])
+    if environment is None:
+        return "Roundhouse-" in principal
+    return any(f"Roundhouse-{environment}-{stack}-" in principal for stack in ("Workflows", "Approvals", "Signals"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,6 +13,12 @@ from simulator.demo.house import House
 
 ALICE, BOB, EVE = "U0OPSALICE", "U0OPSBOB", "U0GUESTEVE"
 Json = dict[str, Any]
+
+
+def approval_id(question: Json) -> str:
+    """The approval that a question's buttons are for."""
+    found = re.search(r"apr-[0-9a-f]{16}", str(question["blocks"]))
+    return found[0] if found else ""
 
 
 @dataclass

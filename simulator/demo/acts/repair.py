@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from roundhouse.line.incident import IncidentState
-from simulator.demo.stage import ALICE, EVE, Stage
+from simulator.demo.stage import ALICE, EVE, Stage, approval_id
 
 ACT = "repair"
 TITLE = "A node fails and is repaired"
@@ -66,7 +65,7 @@ def play(stage: Stage) -> None:
         [c["operation"] for c in calls],
         ["BatchReplaceClusterNodes"],
     )
-    approval = next((demo.approvals.get(a) for a in _approval_ids(question)), None)
+    approval = demo.approvals.get(approval_id(question))
     checks.equal(
         ACT,
         "who approved is on record",
@@ -99,10 +98,6 @@ def _arn(stage: Stage) -> str:
 def _closed(stage: Stage, instance_id: str) -> Any:
     incident = stage.house["demo"].incident_of(instance_id)
     return incident if incident and incident.state is IncidentState.CLOSED else None
-
-
-def _approval_ids(question: dict[str, Any]) -> list[str]:
-    return re.findall(r"apr-[0-9a-f]{16}", str(question["blocks"]))[:1]
 
 
 def _commands(stage: Stage, hostname: str) -> list[Any]:

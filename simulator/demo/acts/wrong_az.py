@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from simulator.demo.stage import BOB, Stage
+from simulator.demo.stage import BOB, Stage, approval_id
 
 ACT = "wrong_az"
 TITLE = "A discount lost in the wrong AZ"
@@ -16,6 +16,7 @@ def play(stage: Stage) -> None:
     """Create the second environment; answer the question with roll back; check money and storage."""
     house, checks = stage.house, stage.checks
     wrong = house[ENVIRONMENT]
+    house.listen(ENVIRONMENT)
     execution = house.create(ENVIRONMENT, RUN)
     stage.say("second environment: its subnets are in usw2-az2, the reservation is in usw2-az1")
     question = stage.question("discount of train-wrong-az is LOST")
@@ -23,9 +24,14 @@ def play(stage: Stage) -> None:
     checks.equal(ACT, "no stage was added", len(house.calls("BatchAddClusterNodes", of=ENVIRONMENT)), 0)
     stage.answer(question, "roll_back", BOB)
     house.wait("the roll-back", lambda: house.ended(execution), stage.patience * 2)
+    house.listen("demo")
     run = wrong.runs.get(wrong.cluster)
     checks.equal(ACT, "the run ends as rolled back", run.status if run else None, "rolled_back")
     checks.equal(ACT, "the cluster is gone", wrong.nodes(), [])
+    approval = wrong.approvals.get(approval_id(question))
+    checks.equal(
+        ACT, "Bob decided that", (approval.choice, approval.decided_by) if approval else None, ("roll_back", BOB)
+    )
     first = house.calls("CreateCluster", of=ENVIRONMENT)
     asked = {g["InstanceGroupName"]: g["InstanceCount"] for g in first[0]["params"]["InstanceGroups"]} if first else {}
     checks.equal(ACT, "only the first stage was ever asked for", asked.get("workers"), 5)
