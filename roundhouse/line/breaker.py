@@ -135,16 +135,25 @@ def canary_result(state: BreakerState, ok: bool, now: datetime) -> BreakerState:
 
 
 def recovered(
-    state: BreakerState, instance_id: str, limits: BreakerLimits, targets: Mapping[str, int], now: datetime
+    state: BreakerState,
+    instance_id: str,
+    limits: BreakerLimits,
+    targets: Mapping[str, int],
+    now: datetime,
+    cause: str | None = None,
 ) -> BreakerState:
-    """A node is healthy again: always accepted, whatever the state. Its signals no longer count.
+    """A node is healthy again: always accepted, whatever the state. Its signals (of `cause`, or all) no longer count.
 
     An open breaker closes by it once none of the signals that it opened upon is left and one more action in any group
     would be within the limits; nodes that never recover keep it open until a canary is proved. `targets` is group →
     node count; while it is unknown (empty) nothing closes.
     """
     state = _prune(state, now)
-    kept = tuple(e for e in state.entries if not (e.kind == "signal" and e.instance_id == instance_id))
+    kept = tuple(
+        e
+        for e in state.entries
+        if not (e.kind == "signal" and e.instance_id == instance_id and cause in {None, e.cause})
+    )
     if kept != state.entries:
         state = replace(state, entries=kept)
     blamed = (state.since or now) - timedelta(seconds=limits.systemic_window_s)
