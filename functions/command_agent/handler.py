@@ -11,7 +11,7 @@ from roundhouse.steps import cordon, look
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{incident_id, verb: cordon|resume, result}`. Answer: see `roundhouse.steps.cordon`."""
+    """Event: `{incident_id, verb: cordon|resume, decision|result}`. Answer: see `roundhouse.steps.cordon`."""
     policy, now = runtime.settings().policy(), runtime.clock().now()
     cluster = look.live(runtime.reader(), runtime.control(), policy, now)
     shared: dict[str, Any] = {
@@ -23,7 +23,8 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     }
     match event["verb"]:
         case "cordon":
-            return cordon.cordon(event["incident_id"], breaker=runtime.breaker(), outbox=runtime.outbox(), **shared)
+            shared |= {"breaker": runtime.breaker(), "outbox": runtime.outbox()}
+            return cordon.cordon(event["incident_id"], event["decision"], **shared)
         case "resume":
             return cordon.resume(event["incident_id"], event["result"], **shared)
         case verb:

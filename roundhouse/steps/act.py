@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from roundhouse.contracts.ledger import LedgerEntry, LedgerState
+from roundhouse.contracts.ledger import LedgerEntry, LedgerState, action_id
 from roundhouse.errors import AwsFailure, ConditionFailed, InvalidRequest, NotFound, Throttled
 from roundhouse.line import action
 from roundhouse.line.action import Effect, Result
@@ -74,7 +74,10 @@ class Actor:
         if known is not None:
             return self._continue(known, incident, decision, facts, now)
         if decision.verdict is Verdict.ASK and not self._approved(incident, decision):
-            return {"status": "deny", "reason": "there is no approval on record for this action on this instance"}
+            reason = "there is no approval on record for this action on this instance"
+            return {"status": "deny", "outcome": "denied", "reason": reason}
+        if (refused := self._refused_for_long(incident, decision, now)) is not None:
+            return refused
         again = recheck(decision, facts)
         if again.verdict is not Verdict.ACT:
             return self._not_now(again)
@@ -96,6 +99,21 @@ class Actor:
         since = incident.opened_at - LEDGER_BACK
         entries = self.ledger.of_cluster(incident.cluster, since)
         return action.attempt_number(entries, incident, decision.rung, decision.instance_id)
+
+    def _refused_for_long(self, incident: Incident, decision: Decision, now: datetime) -> dict[str, Any] | None:
+        """HyperPod's inner faults and throttling are met with patience, but not for ever: then people must know."""
+        begun = incident.attempts[-1].at if incident.attempts else incident.opened_at
+        prefix = action_id(incident.incident_id, decision.rung.value, decision.instance_id, 0).removesuffix("0")
+        failed = [
+            entry
+            for entry in self.ledger.of_cluster(incident.cluster, begun)
+            if entry.action_id.startswith(prefix) and entry.state is LedgerState.FAILED
+        ]
+        if not failed or now - min(e.claimed_at for e in failed) < timedelta(seconds=self.policy.repair_timeout_s):
+            return None
+        newest = max(failed, key=lambda e: e.updated_at)
+        reason = f"tried to {decision.rung.in_words} {decision.instance_id} {len(failed)} times: {newest.detail}"
+        return {"status": "human", "outcome": "escalated", "reason": reason}
 
     def _approved(self, incident: Incident, decision: Decision) -> bool:
         """The stored record alone counts: it must be decided, for this rung and this very instance."""
@@ -201,6 +219,8 @@ class Actor:
                 "outcome": again.outcome.value,
                 "reason": again.reason,
                 "advice": list(again.advice),
+                "guard": again.guard.value if again.guard else None,
+                "unguarded": again.unguarded,
             }
         wait_s = max(1, again.wait_s or self.policy.poll_s)
         if again.verdict is Verdict.WAIT:

@@ -16,6 +16,8 @@ from roundhouse.steps.cordon import DRAIN
 from roundhouse.steps.people import APPROVAL
 from roundhouse.steps.revise import revise
 
+TOLD = {Outcome.ESCALATED, Outcome.OBSERVED}
+OWN_NOTICE = {"breaker", None}  # guards whose holds are told elsewhere, once for all nodes
 HEALTHY = {Outcome.REPAIRED, Outcome.RECOVERED, Outcome.SUPERSEDED}
 
 
@@ -41,9 +43,10 @@ def step(
 
     incident = revise(incidents, incident_id, write)
     ended = incident.outcome or outcome
-    guard.canary(breaker, outbox, policy, incident.instance_id, ended in HEALTHY, now)
+    fit = ended in HEALTHY or result.get("status") == "pass"  # proved, though its discount may be lost
+    guard.canary(breaker, outbox, policy, incident, fit, now)
     if ended in HEALTHY:
-        guard.recovered(breaker, outbox, policy, incident.instance_id, cluster, now)
+        guard.recovered(breaker, outbox, policy, incident, cluster, now)
     for notice in _told(incident, result, why):
         outbox.tell(notice)
     return {"status": "closed", "incident_id": incident_id, "outcome": ended.value, "reason": incident.decision}
@@ -64,7 +67,8 @@ def _told(incident: Incident, result: dict[str, Any], why: str) -> list[Notice]:
     """Who was told that it began is told how it ended; what needs people is always told; the rest is in the record."""
     outcome = incident.outcome
     began = bool(incident.attempts) or any(step.name in {DRAIN, APPROVAL} for step in incident.steps)
-    if not began and outcome not in {Outcome.ESCALATED, Outcome.OBSERVED}:
+    forgotten = outcome is Outcome.EXPIRED and result.get("guard") not in OWN_NOTICE  # held until it no longer fits
+    if not began and outcome not in TOLD and not forgotten:
         return []
     if result.get("guard") == "controller":
         return [words.controller_lost(incident)]

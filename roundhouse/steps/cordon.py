@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from roundhouse.contracts.commands import REASON_PREFIX, Command, Verb
+from roundhouse.errors import Unavailable
 from roundhouse.line.breaker import BreakerEntry
 from roundhouse.line.incident import Incident, begin_step, end_step, target_instance
 from roundhouse.line.policy import Policy
@@ -21,6 +22,7 @@ KEEPS_DRAIN = {"human", "error", "inconclusive"}  # what failed or was not prove
 
 def cordon(
     incident_id: str,
+    decision: dict[str, Any],
     *,
     incidents: IncidentStore,
     agent: AgentQueue,
@@ -30,12 +32,13 @@ def cordon(
     policy: Policy,
     now: datetime,
 ) -> dict[str, Any]:
-    """Queue a drain with a deadline for the incident's node, once, if the breaker lets one more node go.
+    """Queue a drain with a deadline for the decided instance, once, if the breaker lets one more node go.
 
     Status `cordoned`, or `hold` when the breaker said no. The agent refuses to drain over anybody else's reason.
     """
     incident = revise(incidents, incident_id, lambda same: same)
-    instance = target_instance(incident)
+    # An incident may be about a launch or a name; the decision found the instance that stands there.
+    instance = str(decision.get("instance_id") or target_instance(incident))
     entry = BreakerEntry(now, DRAIN, instance, incident.group or "", incident.cause.value)
     admission = guard.admit(breaker, outbox, policy, entry, cluster, now)
     if not admission.allowed:
@@ -66,6 +69,7 @@ def resume(
     """Undo our own drain, if there is one, for the instance that now stands behind the node; `result` goes on.
 
     A node that we could not mend, or could not prove, stays drained: nothing unproved goes back to the scheduler.
+    Raises Unavailable while nobody can say which instance stands there.
     """
     incident = revise(incidents, incident_id, lambda same: same)
     failed = (
@@ -79,7 +83,9 @@ def resume(
     )
     if not incident.drained_by_us or failed or result.get("status") in KEEPS_DRAIN:
         return result
-    heir = cluster.by_logical(incident.logical_id) if cluster and incident.logical_id else None
+    if cluster is None:
+        raise Unavailable("HyperPod could not be read: which instance stands behind the node is not known")
+    heir = cluster.by_logical(incident.logical_id) if incident.logical_id else None
     instance = (heir.instance_id if heir else None) or target_instance(incident)
     agent.send(_command(incident, Verb.RESUME, instance, policy, now, None))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from roundhouse.line import action
 from roundhouse.line.breaker import BreakerEntry, BreakerStatus
 from roundhouse.line.decision import Decision, Facts, Guard, Verdict, applied, decide, held_since
-from roundhouse.line.incident import Incident, begin_step, end_step
+from roundhouse.line.incident import Incident, IncidentState, begin_step, end_step
 from roundhouse.line.policy import Policy
+from roundhouse.line.state import Cluster
 from roundhouse.ports import IncidentStore, Outbox
 from roundhouse.steps import guard, words
 from roundhouse.steps.facts import Sources
@@ -29,7 +31,9 @@ def step(
         _open_breaker(decision, facts, sources, outbox, now)
 
     def write(current: Incident) -> Incident:
-        after = applied(current, decision, now)
+        if current.state is IncidentState.CLOSED:
+            return current  # how it ended stays on record
+        after = applied(_located(current, decision, facts.cluster), decision, now)
         return end_step(after, GRACE, now) if _grace_over(after, decision) else after
 
     incident = revise(incidents, incident_id, write)
@@ -77,9 +81,23 @@ def _count_theirs(
         guard.note(sources.breaker, outbox, sources.policy, entry, facts.cluster, now)
 
 
+def _located(incident: Incident, decision: Decision, cluster: Cluster | None) -> Incident:
+    """What intake could not know, when HyperPod was away as the news came: where the node stands, and its names."""
+    node = cluster.by_instance(decision.instance_id) if cluster and decision.instance_id else None
+    if node is None or (incident.group and incident.logical_id and incident.slurm_name):
+        return incident
+    name = node.hostname.split(".")[0] if node.hostname else None
+    return replace(
+        incident,
+        group=incident.group or node.group,
+        logical_id=incident.logical_id or node.logical_id,
+        slurm_name=incident.slurm_name or name,
+    )
+
+
 def _seen(incident: Incident, now: datetime) -> Incident:
     """The grace becomes a step of its own, measured from the opening."""
-    if any(step.name == GRACE for step in incident.steps):
+    if incident.state is IncidentState.CLOSED or any(step.name == GRACE for step in incident.steps):
         return incident
     return begin_step(incident, GRACE, incident.opened_at, "time for HyperPod's own repair and for late news")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from roundhouse.errors import AwsFailure
+from roundhouse.errors import InvalidRequest, NotFound, Throttled, Unavailable
 from roundhouse.line.decision import Facts
 from roundhouse.line.incident import Incident
 from roundhouse.line.ladder import History
@@ -31,6 +31,9 @@ class Sources:
     def gather(self, incident: Incident, now: datetime) -> Facts:
         """The facts of one incident now. What cannot be read is None in them, and stops action."""
         cluster = look.live(self.reader, self.control, self.policy, now)
+        events = self.events(incident, cluster)
+        if events is None:  # HyperPod may have begun a repair that does not show yet: as good as not read at all
+            cluster = None
         return Facts(
             incident=incident,
             cluster=cluster,
@@ -39,15 +42,18 @@ class Sources:
             policy=self.policy,
             now=now,
             pause=self.control.pause(),
-            events=self.events(incident, cluster),
+            events=events or (),
         )
 
-    def events(self, incident: Incident, cluster: Cluster | None) -> tuple[ClusterEvent, ...]:
-        """HyperPod's events of the incident's group since shortly before it was opened; none when not readable."""
+    def events(self, incident: Incident, cluster: Cluster | None) -> tuple[ClusterEvent, ...] | None:
+        """HyperPod's events of the incident's group since shortly before it was opened; None when they could not be
+        read, and none where HyperPod keeps none (legacy provisioning). A missing permission is raised."""
         if cluster is None:
             return ()
         try:
             after = incident.opened_at - EVENTS_BEFORE
             return tuple(self.reader.events(self.policy.cluster, after=after, group=incident.group))
-        except AwsFailure:
+        except (Throttled, Unavailable):
+            return None
+        except (InvalidRequest, NotFound):
             return ()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from roundhouse.contracts.notices import Notice, NoticeKind
-from roundhouse.errors import ConditionFailed, RoundhouseError
+from roundhouse.errors import AwsFailure, ConditionFailed, RoundhouseError, StoreFailure
 from roundhouse.line import breaker
 from roundhouse.line.breaker import Admission, BreakerEntry, BreakerState, BreakerStatus
 from roundhouse.line.decision import compute_targets
+from roundhouse.line.incident import Incident
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster
 from roundhouse.ports import BreakerStore, Outbox
@@ -31,11 +33,14 @@ def load(store: BreakerStore, cluster: str) -> BreakerState | None:
 def admit(
     store: BreakerStore, outbox: Outbox, policy: Policy, entry: BreakerEntry, cluster: Cluster | None, now: datetime
 ) -> Admission:
-    """Ask before an action; counted when allowed. Raises what the store raises: no answer is no permission."""
+    """Ask before an action; counted when allowed. One that cannot be asked refuses: no answer is no permission."""
     group, everyone = targets(cluster, entry.group)
-    return _judge(
-        store, outbox, policy, lambda state: breaker.admit(state, entry, policy.breaker, group, everyone, now)
-    )
+    try:
+        return _judge(
+            store, outbox, policy, lambda state: breaker.admit(state, entry, policy.breaker, group, everyone, now)
+        )
+    except (StoreFailure, AwsFailure) as failure:
+        return Admission(False, f"the breaker could not be asked: {type(failure).__name__}: {failure}")
 
 
 def note(
@@ -60,18 +65,27 @@ def open_if_refused(
 
 
 def recovered(
-    store: BreakerStore, outbox: Outbox, policy: Policy, instance_id: str, cluster: Cluster | None, now: datetime
+    store: BreakerStore, outbox: Outbox, policy: Policy, incident: Incident, cluster: Cluster | None, now: datetime
 ) -> None:
-    """A node is healthy again. It may close the breaker; people are told then."""
+    """What an incident was about is over. It may close the breaker; people are told then."""
     counts = compute_targets(cluster) if cluster else {}
-    _change(store, outbox, policy, lambda state: breaker.recovered(state, instance_id, policy.breaker, counts, now))
+    _change(
+        store,
+        outbox,
+        policy,
+        lambda state: breaker.recovered(
+            state, incident.instance_id, policy.breaker, counts, now, cause=incident.cause.value
+        ),
+    )
 
 
-def canary(store: BreakerStore, outbox: Outbox, policy: Policy, instance_id: str, ok: bool, now: datetime) -> None:
-    """How the half-open breaker's canary came out; other nodes change nothing."""
+def canary(store: BreakerStore, outbox: Outbox, policy: Policy, incident: Incident, ok: bool, now: datetime) -> None:
+    """How the half-open breaker's canary came out, if it was a node of this incident; others change nothing."""
+    tried = {attempt.instance_id for attempt in incident.attempts}
+    mine = {incident.instance_id, incident.current_instance_id, *tried}
 
     def judge(state: BreakerState) -> BreakerState:
-        return breaker.canary_result(state, ok, now) if state.canary == instance_id else state
+        return breaker.canary_result(state, ok, now) if state.canary in mine else state
 
     _change(store, outbox, policy, judge)
 
@@ -90,7 +104,7 @@ def _judge(store: BreakerStore, outbox: Outbox, policy: Policy, judge: Judge) ->
             saved = _save(store, policy.cluster, before, after)
         except ConditionFailed:
             continue
-        _announce(store, outbox, policy, before, saved)
+        _announce(store, outbox, policy, saved)
         return admission
     raise ConditionFailed(f"the breaker of {policy.cluster} is changing too fast: lost {TRIES} races in a row")
 
@@ -102,20 +116,25 @@ def _change(
 
 
 def _save(store: BreakerStore, cluster: str, before: BreakerState, after: BreakerState) -> BreakerState:
-    return before if after is before else store.save(cluster, after)
+    if after is before:
+        return before
+    if before.status is not BreakerStatus.CLOSED and after.status is BreakerStatus.CLOSED:
+        after = replace(after, announced=before.announced)  # who was told of the opening is still to be told of its end
+    return store.save(cluster, after)
 
 
-def _announce(store: BreakerStore, outbox: Outbox, policy: Policy, before: BreakerState, state: BreakerState) -> None:
-    """One message an opening and one a closing. `announced` is written after the message is queued: a crash between
-    the two queues it again under the same id, and the outbox posts an id once."""
-    if state.status is BreakerStatus.OPEN and not state.announced:
-        outbox.tell(_opened(policy, state))
-        try:
-            store.save(policy.cluster, replace(state, announced=True))
-        except ConditionFailed:
-            return  # whoever was faster sees `announced` still unset, and tells it under the same id
-    if before.status is not BreakerStatus.CLOSED and state.status is BreakerStatus.CLOSED:
-        outbox.tell(_closed(policy, before, state))
+def _announce(store: BreakerStore, outbox: Outbox, policy: Policy, state: BreakerState) -> None:
+    """One message an opening and one a closing: `announced` says whether people believe it to be open.
+
+    It is written after the message is queued: a crash between the two queues it again under the same id, and the
+    outbox posts an id once.
+    """
+    is_open = state.status is BreakerStatus.OPEN
+    if state.status is BreakerStatus.HALF_OPEN or is_open == state.announced:
+        return
+    outbox.tell(_opened(policy, state) if is_open else _closed(policy, state))
+    with suppress(ConditionFailed):  # whoever was faster sees it still unsaid, and says it under the same id
+        store.save(policy.cluster, replace(state, announced=is_open))
 
 
 def _opened(policy: Policy, state: BreakerState) -> Notice:
@@ -123,7 +142,7 @@ def _opened(policy: Policy, state: BreakerState) -> Notice:
     signals = len({entry.instance_id for entry in state.entries if entry.kind == "signal"})
     return Notice(
         notice_id=f"breaker-opened:{policy.cluster}:{since}",
-        thread=breaker_thread(f"{policy.cluster}:{since}"),
+        thread=breaker_thread(policy.cluster),
         kind=NoticeKind.BREAKER_OPENED,
         title=f"Breaker of {policy.cluster} is open: no node is touched",
         text=state.reason,
@@ -137,13 +156,13 @@ def _opened(policy: Policy, state: BreakerState) -> Notice:
     )
 
 
-def _closed(policy: Policy, before: BreakerState, state: BreakerState) -> Notice:
-    opened = before.since.isoformat() if before.since else ""
+def _closed(policy: Policy, state: BreakerState) -> Notice:
     closed = state.since.isoformat() if state.since else ""
     return Notice(
         notice_id=f"breaker-closed:{policy.cluster}:{closed}",
-        thread=breaker_thread(f"{policy.cluster}:{opened}"),
+        thread=breaker_thread(policy.cluster),
         kind=NoticeKind.BREAKER_CLOSED,
         title=f"Breaker of {policy.cluster} is closed again",
         text="The nodes recovered, or a canary came back proved.",
+        broadcast=True,
     )

@@ -15,6 +15,7 @@ from roundhouse.errors import AwsFailure, BadInput, ConditionFailed
 from roundhouse.line.breaker import BreakerEntry
 from roundhouse.line.event import Event, Health
 from roundhouse.line.incident import Incident, IncidentState, IntakeVerdict, admit, locate
+from roundhouse.line.incident import Intake as Found
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster
 from roundhouse.ports import (
@@ -73,7 +74,7 @@ class Intake:
             candidates = self._candidates(event, cluster)
             found = admit(event, candidates, cluster, self.policy, self.now)
             try:
-                stored = [self.incidents.put(each) for each in (found.recovered or _one(found.incident))]
+                stored = self._stored(found)
             except ConditionFailed:
                 continue  # another Lambda has just stored this incident, or its twin: look again
             match found.verdict:
@@ -82,8 +83,9 @@ class Intake:
                 case IntakeVerdict.JOIN:
                     self._start(stored[0])  # heals a crash between storing and starting
                 case IntakeVerdict.RECOVER:
-                    for each in stored:
-                        guard.recovered(self.breaker, self.outbox, self.policy, each.instance_id, cluster, self.now)
+                    self._recovered(stored, cluster)
+                    if len(stored) < len(found.recovered):
+                        self._heal(event, self._candidates(event, cluster), cluster)
                 case IntakeVerdict.NOTE | IntakeVerdict.IGNORE:
                     self._heal(event, candidates, cluster)
             return f"{found.verdict.value}: {found.reason}"
@@ -104,12 +106,36 @@ class Intake:
             wanted.add(f"name:{located.slurm_name}")
         return [i for i in known if wanted & {i.instance_id, i.current_instance_id}]
 
+    def _stored(self, found: Found) -> list[Incident]:
+        """Store what was found; of several incidents that recover, those that nobody else has just changed. Raises
+        ConditionFailed when none could be stored."""
+        stored: list[Incident] = []
+        races: list[ConditionFailed] = []
+        for each in found.recovered or _one(found.incident):
+            try:
+                stored.append(self.incidents.put(each))
+            except ConditionFailed as race:
+                races.append(race)
+        if races and not stored:
+            raise races[0]
+        return stored
+
+    def _recovered(self, incidents: Sequence[Incident], cluster: Cluster | None) -> None:
+        for each in incidents:
+            guard.recovered(self.breaker, self.outbox, self.policy, each, cluster, self.now)
+
     def _heal(self, event: Event, candidates: Sequence[Incident], cluster: Cluster | None) -> None:
-        """A message seen before may be one whose first taker died between storing and starting."""
-        for incident in candidates:
-            seen = any(known.event_id == event.event_id for known in incident.evidence)
-            if seen and incident.state is IncidentState.OPEN and incident.health == Health.UNHEALTHY:
-                self._open(incident, cluster)
+        """A message seen before may be one whose first taker died between storing and starting, or between two of the
+        incidents that it changes."""
+        seen = [i for i in candidates if any(known.event_id == event.event_id for known in i.evidence)]
+        for incident in seen:
+            if incident.state is IncidentState.OPEN:
+                self._open(incident, cluster) if incident.health == Health.UNHEALTHY else self._start(incident)
+        if event.health is Health.HEALTHY and seen:
+            rest = admit(event, [i for i in candidates if i not in seen], cluster, self.policy, self.now)
+            if rest.verdict is IntakeVerdict.RECOVER:
+                self._recovered(self._stored(rest), cluster)
+            self._recovered([i for i in seen if i.health == Health.HEALTHY], cluster)
 
     def _open(self, incident: Incident, cluster: Cluster | None) -> None:
         """Count the signal and start the workflow; a second time both change nothing."""

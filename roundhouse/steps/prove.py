@@ -88,7 +88,7 @@ class Prover:
                 return {"status": "inconclusive", "outcome": "escalated", "reason": f"not proved: {why}"}
             case proof.Proof.FAIL:
                 self._write(incident, "failed", why, now)
-                guard.canary(self.breaker, self.outbox, self.policy, incident.instance_id, False, now)
+                guard.canary(self.breaker, self.outbox, self.policy, incident, False, now)
                 return {"status": "decide", "reason": f"the proof failed: {why}", "wait_s": self.policy.poll_s}
             case proof.Proof.PASS:
                 return self._passed(incident, attempt, cluster, why, now)
@@ -111,7 +111,7 @@ class Prover:
         self, incident: Incident, attempt: Attempt, cluster: Cluster | None, now: datetime
     ) -> DiscountVerdict | None:
         """The discount of a new instance, judged as in a creation; None where there is none to lose."""
-        group = self.spec.group(incident.group or "") if incident.group else None
+        group = next((each for each in self.spec.groups if each.name == incident.group), None)
         if group is None or cluster is None or not attempt.rung.destructive or not incident.current_instance_id:
             return None
         if group.discount.kind is DiscountKind.NONE:
@@ -145,6 +145,8 @@ class Prover:
 
     def _write(self, incident: Incident, result: str, why: str, now: datetime) -> None:
         def write(current: Incident) -> Incident:
+            if not any(step.name == PROOF and step.ended_at is None for step in current.steps):
+                return current  # an earlier run of this step has written it down
             ended = end_step(with_result(current, result), PROOF, now, why)
             return replace(ended, state=IncidentState.OPEN if result == "failed" else ended.state)
 

@@ -45,9 +45,18 @@ def watch(
         instance = back.instance_id
         revise(incidents, incident_id, lambda i: _came_back(i, instance, why, now))
         return {"status": "running", "reason": why, "instance_id": instance, "wait_s": policy.poll_s}
-    if attempt.rung is Rung.DELETE_RESTORE and not _restored(ledger, incident, attempt):
-        if facts.cluster.by_instance(attempt.instance_id) is None:
+    if attempt.rung is Rung.DELETE_RESTORE and facts.cluster.by_instance(attempt.instance_id) is None:
+        added = ledger.get(_restore_id(incident, attempt))
+        if added is not None and added.state is LedgerState.CONFIRMED:
+            return {"status": "decide", "reason": added.detail, "wait_s": policy.poll_s}
+        stands = incident.logical_id is not None and facts.cluster.by_logical(incident.logical_id) is not None
+        if not stands and (added is None or added.state is not LedgerState.CALLED):
             return {"status": "restore", "reason": f"{attempt.instance_id} is deleted", "wait_s": policy.poll_s}
+    if attempt.rung is Rung.REBOOT and (heir := _heir(incident, attempt, facts.cluster)) is not None:
+        reason = f"{attempt.instance_id} did not reboot: {heir.instance_id} stands in its place"
+        _confirm(ledger, entry, reason, now)
+        revise(incidents, incident_id, lambda i: _failed(i, reason, now))
+        return {"status": "decide", "reason": reason, "wait_s": policy.poll_s}
     elapsed = now - attempt.at
     unmoved = facts.cluster.by_instance(attempt.instance_id)
     nothing = unmoved is not None and unmoved.status is NodeStatus.RUNNING and attempt.rung is not Rung.REBOOT
@@ -86,6 +95,12 @@ def _back(
     if node.status is not NodeStatus.RUNNING:
         return None, f"{node.instance_id} is {node.status}"
     return node, f"{node.instance_id} is Running in the place of {attempt.instance_id}"
+
+
+def _heir(incident: Incident, attempt: Attempt, cluster: Cluster) -> Node | None:
+    """Another instance that stands behind the node of a reboot: somebody has replaced it meanwhile."""
+    node = cluster.by_logical(incident.logical_id) if incident.logical_id else None
+    return node if node and node.instance_id not in {None, attempt.instance_id} else None
 
 
 def _entry(ledger: Ledger, incident: Incident, attempt: Attempt) -> LedgerEntry | None:
@@ -141,11 +156,16 @@ def restore(
 ) -> dict[str, Any]:
     """Add the deleted node again, once: the delete lowered the group's target.
 
-    Nothing is added above the contract: somebody else may have restored the count. A lost answer is raised; the next
-    try uses the same client token, so HyperPod replays its answer.
+    Nothing is added above the contract: somebody else may have restored the count, and the ledger then says CONFIRMED
+    of an addition that we did not make. A lost answer is raised; the next try uses the same client token, so HyperPod
+    replays its answer.
     """
     incident = revise(incidents, incident_id, lambda same: same)
     attempt = incident.attempts[-1]
+    if incident.group not in {each.name for each in spec.groups}:
+        raise BadInput(
+            f"group {incident.group!r} of {attempt.instance_id} is not in the environment: restore its count"
+        )
     group = spec.group(incident.group or "")
     cluster = reader.cluster(spec.cluster)
     identity = _restore_id(incident, attempt)
@@ -154,21 +174,9 @@ def restore(
     if known is None and live >= group.count:
         reason = f"{group.name} has its contract's {group.count} again: somebody else restored it"
         _confirm(ledger, _entry(ledger, incident, attempt), reason, now)
+        ledger.put(replace(_addition(identity, incident, attempt, now), state=LedgerState.CONFIRMED, detail=reason))
         return {"status": "restored", "reason": reason, "wait_s": policy.poll_s}
-    entry = known or ledger.put(
-        LedgerEntry(
-            action_id=identity,
-            cluster=spec.cluster,
-            kind="add_nodes",
-            subject=f"{group.name}:{attempt.instance_id}",
-            incident_id=incident_id,
-            state=LedgerState.CLAIMED,
-            claimed_at=now,
-            updated_at=now,
-            group=group.name,
-            detail=f"restores the count after deleting {attempt.instance_id}; target was {live}",
-        )
-    )
+    entry = known or ledger.put(_addition(identity, incident, attempt, now))
     token = f"rh-{sha256(identity.encode()).hexdigest()[:40]}"
     try:
         logical_ids = writer.add(spec.cluster, group.name, 1, token)
@@ -185,6 +193,16 @@ def _restore_id(incident: Incident, attempt: Attempt) -> str:
     return action_id(incident.incident_id, "add_nodes", attempt.instance_id)
 
 
-def _restored(ledger: Ledger, incident: Incident, attempt: Attempt) -> bool:
-    entry = ledger.get(_restore_id(incident, attempt))
-    return entry is not None and entry.state in {LedgerState.CALLED, LedgerState.CONFIRMED}
+def _addition(identity: str, incident: Incident, attempt: Attempt, now: datetime) -> LedgerEntry:
+    return LedgerEntry(
+        action_id=identity,
+        cluster=incident.cluster,
+        kind="add_nodes",
+        subject=f"{incident.group}:{attempt.instance_id}",
+        incident_id=incident.incident_id,
+        state=LedgerState.CLAIMED,
+        claimed_at=now,
+        updated_at=now,
+        group=incident.group,
+        detail=f"restores the count after deleting {attempt.instance_id}",
+    )
