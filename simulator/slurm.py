@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from roundhouse.contracts import names
-from roundhouse.contracts.commands import REASON_PREFIX, Command, Verb
+from roundhouse.contracts.commands import Command, Verb, owner
 from roundhouse.errors import MalformedEvent
 from simulator.client import EmbeddedAws
 
@@ -114,7 +114,7 @@ class SlurmStandIn(threading.Thread):
             return "refused: no such node here"
         if node.instance_id != command.instance_id:
             return f"refused: {node.instance_id} stands behind {command.slurm_name} now"
-        ours = node.reason.startswith(REASON_PREFIX)
+        ours = owner(node.reason) is not None and owner(node.reason) == owner(command.reason)
         match command.verb:
             case Verb.CORDON:
                 if node.drained and not ours:

@@ -18,8 +18,18 @@ REASON_PREFIX = "roundhouse:"  # our own drains carry it; a reason set by anybod
 
 
 class Verb(StrEnum):
-    CORDON = "cordon"  # drain: running jobs may end until the deadline, nothing new starts
-    RESUME = "resume"  # undo our own drain, and only ours
+    CORDON = "cordon"  # drain: running jobs may end until the deadline, nothing new starts; never over another's drain
+    RESUME = "resume"  # undo the drain of the same incident, and only that
+
+
+def owner(reason: str) -> str | None:
+    """The incident that a drain belongs to, by its Slurm reason; None when it is not ours.
+
+    >>> owner("roundhouse: inc-46f4-1 NvidiaErrorTerminate"), owner("fan broken, ticket 42")
+    ('inc-46f4-1', None)
+    """
+    prefix, _, rest = reason.partition(" ")
+    return rest.partition(" ")[0] or None if prefix == REASON_PREFIX else None
 
 
 @dataclass(frozen=True, slots=True)

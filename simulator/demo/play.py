@@ -23,7 +23,7 @@ from simulator.demo.stage import Stage
 
 ACTS: tuple[ModuleType, ...] = (create, wrong_az, repair, races, outage)
 SCENARIO = REPOSITORY / "simulator" / "scenarios" / "demo.toml"
-SCALE, SLOW_SCALE = 240.0, 45.0  # virtual seconds in a real one; slow for people who click themselves
+SCALE, SLOW_SCALE = 300.0, 45.0  # virtual seconds in a real one; slow for people who click themselves
 WAIT_VIRTUAL_MIN = 150.0  # longest wait of one kind, in virtual minutes
 
 

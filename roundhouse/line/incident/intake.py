@@ -205,9 +205,18 @@ def _twin(event: Event, candidates: Sequence[Incident]) -> Incident | None:
 
 
 def _in_repair(event: Event, candidates: Sequence[Incident]) -> Incident | None:
-    """The open incident of the same instance under which we have drained it or called for its repair."""
+    """The open incident of the same node under which we have drained it or called for its repair.
+
+    Of the same node, not instance: Slurm misses the new instance, too, until it has registered.
+    """
     instance = subject_of(event)
-    mine = [i for i in candidates if instance in {i.instance_id, i.current_instance_id}]
+    mine = [
+        i
+        for i in candidates
+        if instance in {i.instance_id, i.current_instance_id}
+        or (event.logical_id is not None and i.logical_id == event.logical_id)
+        or (event.slurm_name is not None and i.slurm_name == event.slurm_name)
+    ]
     return _newest([i for i in mine if i.state is not IncidentState.CLOSED and (i.drained_by_us or i.attempts)])
 
 

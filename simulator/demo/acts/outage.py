@@ -9,7 +9,7 @@ from simulator.demo.stage import Stage
 ACT = "outage"
 TITLE = "Twenty nodes down at once"
 COUNT = 20
-FAULT = "EfaHealthCheckFailed"
+FAULT = "NetworkUnreachable"
 
 
 def play(stage: Stage) -> None:
@@ -21,16 +21,16 @@ def play(stage: Stage) -> None:
     commands = len(house.slurm["demo"].commands)
     broken = house.aws.control(
         "fail_nodes", group="workers", cluster=demo.cluster, count=COUNT, fault=FAULT, repair_action="None",
-        health_event=True, log_record=False,
+        health_event=False, log_record=False,
     )["nodes"]  # fmt: skip
     ids = {node["instance_id"] for node in broken}
-    stage.say(f"{COUNT} nodes report {FAULT} within a minute, and Slurm has them down")
+    stage.say(f"Slurm has {COUNT} nodes down within a minute; the policy would reboot each without asking")
     house.wait("the breaker's message", lambda: house.messages("Breaker of", after), stage.patience)
     stage.say("the breaker is open: one message, no action")
 
     def told() -> list[Incident]:
-        """The incidents that HyperPod's own events opened: one for each node."""
-        return [i for i in demo.known() if i.instance_id in ids and i.cause is CauseClass.NETWORK]
+        """The incidents of those nodes."""
+        return [i for i in demo.known() if i.instance_id in ids and i.cause is CauseClass.UNREACHABLE]
 
     house.wait("an incident for every node", lambda: len(told()) >= COUNT, stage.patience, lambda: len(told()))
     stage.pass_time(25)  # longer than the grace of every rule
@@ -39,8 +39,8 @@ def play(stage: Stage) -> None:
     checks.equal(ACT, "nothing was drained", len(house.slurm["demo"].commands), commands)
     said = [m["text"].splitlines()[0][:70] for m in house.messages(after=after)]
     checks.that(ACT, "one message", len(said) == 1, said)
-    house.aws.control("heal_nodes", cluster=demo.cluster)
-    stage.say("the network is back, the nodes report healthy")
+    house.aws.control("heal_nodes", cluster=demo.cluster, event=False)
+    stage.say("the network is back, and Slurm has the nodes again")
 
     def recovered() -> bool:
         return all(i.state is IncidentState.CLOSED for i in demo.known() if i.instance_id in ids)
