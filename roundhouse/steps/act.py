@@ -19,6 +19,8 @@ from roundhouse.line.decision import Decision, Facts, Verdict, recheck
 from roundhouse.line.incident import Attempt, Incident, IncidentState, begin_step, end_step, with_attempt
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Policy
+from roundhouse.line.state import ClusterEvent
+from roundhouse.line.theirs import repair_phase
 from roundhouse.ports import (
     ApprovalStore,
     BatchAnswer,
@@ -133,7 +135,11 @@ class Actor:
         """An earlier run of this step got as far as the ledger: live state says how far."""
         if entry.state in {LedgerState.CALLED, LedgerState.CONFIRMED}:
             return self._called(entry, incident, decision, now, "HyperPod accepted it in an earlier run of this step")
-        effect, why = action.judge_lost(entry, facts.cluster, now, SHOWS_EFFECT_S)
+        told = next((e for e in facts.events if e.at >= entry.claimed_at and _tells_of(e, entry)), None)
+        if told is not None:  # a node may be back before anybody looks
+            effect, why = Effect.TOOK, told.description
+        else:
+            effect, why = action.judge_lost(entry, facts.cluster, now, SHOWS_EFFECT_S)
         match effect:
             case Effect.TOOK:
                 self.ledger.put(replace(entry, state=LedgerState.CALLED, detail=why[:500], updated_at=now))
@@ -226,3 +232,9 @@ class Actor:
         if again.verdict is Verdict.WAIT:
             return {"status": "wait", "reason": again.reason, "wait_s": wait_s}
         return {"status": "decide", "reason": again.reason, "wait_s": wait_s}
+
+
+def _tells_of(event: ClusterEvent, entry: LedgerEntry) -> bool:
+    """True when HyperPod tells of this very call: the same kind of repair of the same instance."""
+    phase = repair_phase(event.description)
+    return event.instance_id == entry.subject and phase is not None and phase[0] == entry.kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from roundhouse.contracts.notices import Notice, NoticeKind
@@ -31,20 +31,23 @@ def ask(
 ) -> str:
     """Store the question (once), keep the token, queue the Slack message; returns the approval's status.
 
-    Run again after a crash, or for a question asked anew because Slack was away, it keeps the newer token and the
-    later expiry. A question answered meanwhile is settled at once.
+    Run again after a crash, or for a question asked anew because Slack was away, it keeps the newer token; where `read`
+    has given more time, the message is redrawn with it. A question answered meanwhile is settled at once.
     """
     try:
         stored = approvals.put(approval)
     except ConditionFailed:
-        stored = revise(approvals, approval.approval_id, lambda known: _extend(known, approval.expires_at))
+        stored = revise(approvals, approval.approval_id, lambda known: known)
     tokens.keep(stored.approval_id, token)
     if stored.status is not ApprovalStatus.PENDING:
         settle.settle(stored.approval_id)
         return stored.status.value
+    question = question_notice_id(stored.approval_id)
+    later = stored.expires_at - stored.asked_at > approval.expires_at - approval.asked_at
     outbox.tell(
         Notice(
-            notice_id=question_notice_id(stored.approval_id),
+            notice_id=f"{question}:{stored.expires_at.isoformat()}" if later else question,
+            replaces=question if later else None,
             thread=thread,
             kind=NoticeKind.APPROVAL_ASKED,
             title=stored.question,
@@ -61,10 +64,8 @@ def ask(
     return stored.status.value
 
 
-def _extend(known: Approval, expires_at: datetime) -> Approval:
-    if known.status is not ApprovalStatus.PENDING or known.expires_at >= expires_at:
-        return known
-    return replace(known, expires_at=expires_at)
+def _until(approval: Approval, expires_at: datetime) -> Approval:
+    return replace(approval, expires_at=expires_at) if approval.status is ApprovalStatus.PENDING else approval
 
 
 def _silence(approval: Approval) -> str:
@@ -81,17 +82,24 @@ def read(
     thread: str,
     now: datetime,
     give_up_at: datetime,
+    round_s: float,
 ) -> dict[str, Any]:
     """What was answered, from the stored record alone. Called once the waiting task has ended, however it ended.
 
     Status: the choice that was made (`approve`, `deny`, `roll_back`, …), `ask_again` when nobody can have seen the
-    question (Slack was away) and `give_up_at` is not reached, or the choice that silence stands for.
+    question (Slack was away) and `give_up_at` is not reached, or the choice that silence stands for. A question that
+    a round of `round_s` went by unseen gets two: whenever Slack comes back, people have one whole round to answer.
     """
     before = approvals.get(approval_id)
     if before is None:
         return {"status": "deny", "by": None, "why": "the question was never stored"}
-    if before.status is ApprovalStatus.PENDING and not posted and now < give_up_at:
-        return {"status": "ask_again", "by": None, "why": "Slack has not shown the question yet"}
+    if before.status is ApprovalStatus.PENDING and now < give_up_at:
+        if not posted:
+            later = now + timedelta(seconds=2 * round_s)
+            revise(approvals, approval_id, lambda known: _until(known, later))
+            return {"status": "ask_again", "by": None, "why": "Slack has not shown the question yet"}
+        if before.expires_at - now > timedelta(seconds=round_s / 2):  # more than clocks differ
+            return {"status": "ask_again", "by": None, "why": "Slack has shown the question only a short while ago"}
 
     def expire(approval: Approval) -> Approval:
         if approval.status is not ApprovalStatus.PENDING:

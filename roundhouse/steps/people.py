@@ -132,13 +132,14 @@ class Reading:
         asked_at = known.asked_at if known else now
         answer = ask.read(
             identity,
-            # A lost discount costs by the hour: there silence rolls back even if Slack never showed the question.
-            posted=kind == "discount" or self.threads.place(ask.question_notice_id(identity)) is not None,
+            posted=self.threads.place(ask.question_notice_id(identity)) is not None,
             approvals=self.approvals,
             outbox=self.outbox,
             thread=thread,
             now=now,
-            give_up_at=asked_at + UNSEEN,
+            # A lost discount costs by the hour: there silence rolls back even if Slack never showed the question.
+            give_up_at=now if kind == "discount" else asked_at + UNSEEN,
+            round_s=float(decision["approval_s"]) * AHEAD,
         )
         if answer["status"] == "ask_again":
             return {**decision, **answer, "verdict": decision.get("verdict")}

@@ -104,6 +104,12 @@ class CountedCluster(FakeCluster):
         if node.group in self.on_demand:
             self.launched_on_demand.add(node.instance_id)
 
+    def _repaired(self, operation: str, node: Node) -> None:
+        super()._repaired(operation, node)
+        if operation == "reboot":
+            text = f"Instance {node.instance_id} reboot in progress in Cluster {self.name} and IG {node.group}"
+            self.tell(text, group=node.group, instance_id=node.instance_id, logical_id=node.logical_id)
+
     def create(self, spec: ClusterSpec, counts: dict[str, int]) -> str:
         before = self.status
         self.arn = f"{self.arn[:-1]}{self.created}"  # a cluster made again is another one
@@ -182,6 +188,10 @@ class World:
     def later(self, seconds: float, what: Callable[[], object]) -> None:
         self.scheduled.append((self.now + timedelta(seconds=seconds), what))
 
+    def state(self) -> str:
+        """Where the only execution is; "" before there is one."""
+        return next((e.visited[-1] for e in self.executions.values() if e.visited), "")
+
     def create(self, run_id: str = "run-1") -> Execution:
         """Start a creation and let time pass until nothing moves any more."""
         return self.begin("create_cluster", run_id, {})
@@ -193,7 +203,7 @@ class World:
             ("controller_timeout_s", str(self.spec.waits.controller_timeout_s)),
         )
         execution = Execution(name, machine, given)
-        execution.body = asl.run(execution, asl.definition(machine, values), self.call, self.clock.now)
+        execution.body = asl.run(execution, asl.definition(machine, values), self._called, self.clock.now)
         self.executions[name] = execution
         return execution
 
@@ -300,6 +310,9 @@ class World:
         return False
 
     # Calls of the machines -------------------------------------------------------------------------------------
+    def _called(self, resource: str, arguments: dict[str, Any]) -> Any:
+        return self.call(resource, arguments)  # looked up each time: a test may stand in between
+
     def call(self, resource: str, arguments: dict[str, Any]) -> Any:
         if "aws-sdk:sagemaker:describeCluster" in resource:
             try:
