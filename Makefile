@@ -22,6 +22,7 @@ SHELL_FILES := .ci/run $(shell find . -name '*.sh' -not -path './.venv*' -not -p
 .PHONY: demo test check synth diff lint types machines templates lock clean ready
 
 demo: ready
+	@$(BIN)/python -m simulator.demo.assembly
 	$(BIN)/roundhouse demo $(DEMO)
 
 test: ready

@@ -30,7 +30,8 @@ def play(stage: Stage) -> None:
 
     def told() -> list[Incident]:
         """The incidents of those nodes."""
-        return [i for i in demo.known() if i.instance_id in ids and i.cause is CauseClass.UNREACHABLE]
+        mine = [i for i in demo.known() if i.instance_id in ids and i.cause is CauseClass.UNREACHABLE]
+        return [i for i in mine if i.opened_at >= began and i.closed_at != i.opened_at]
 
     house.wait("an incident for every node", lambda: len(told()) >= COUNT, stage.patience, lambda: len(told()))
     stage.pass_time(25)  # longer than the grace of every rule
