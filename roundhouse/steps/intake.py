@@ -17,7 +17,7 @@ from roundhouse.line.event import Event, Health
 from roundhouse.line.incident import Incident, IncidentState, IntakeVerdict, admit, locate
 from roundhouse.line.incident import Intake as Found
 from roundhouse.line.policy import Policy
-from roundhouse.line.state import Cluster
+from roundhouse.line.state import Cluster, NodeStatus
 from roundhouse.ports import (
     BreakerStore,
     ClusterReader,
@@ -102,9 +102,11 @@ class Intake:
         located = locate(event, cluster)
         known = self.incidents.of_cluster(self.policy.cluster, self.now - REMEMBERED)
         wanted = {located.instance_id, f"node:{located.logical_id}", f"group:{located.group}", "cluster"}
-        if located.slurm_name:
-            wanted.add(f"name:{located.slurm_name}")
-        return [i for i in known if wanted & {i.instance_id, i.current_instance_id}]
+        names = {located.logical_id, located.slurm_name} - {None}
+        wanted |= {f"name:{name}" for name in names}
+        return [
+            i for i in known if wanted & {i.instance_id, i.current_instance_id} or names & {i.logical_id, i.slurm_name}
+        ]
 
     def _stored(self, found: Found) -> list[Incident]:
         """Store what was found; of several incidents that recover, those that nobody else has just changed. Raises
@@ -122,6 +124,9 @@ class Intake:
 
     def _recovered(self, incidents: Sequence[Incident], cluster: Cluster | None) -> None:
         for each in incidents:
+            node = cluster.by_instance(each.current_instance_id or each.instance_id) if cluster else None
+            if node is not None and node.status is NodeStatus.FAILURE:
+                continue  # said to be healthy, and not so by HyperPod's own list: the breaker goes on counting it
             guard.recovered(self.breaker, self.outbox, self.policy, each, cluster, self.now)
 
     def _heal(self, event: Event, candidates: Sequence[Incident], cluster: Cluster | None) -> None:

@@ -320,11 +320,18 @@ STARTING = "Instance {} is starting as part of instance replacement in Cluster t
             {"incident": incident(attempts=tried("in_hand"))}, Verdict.ACT, None, "reboot", id="in hand is no try"
         ),
         pytest.param(
-            {"history": history(ledger("reboot", age=1200))},
+            {"history": history(ledger("reboot", age=1200)), "incident": incident(last_event_at=ago(900))},
             Verdict.ACT,
             None,
             "did not last",
             id="a reboot that did not last",
+        ),
+        pytest.param(
+            {"history": history(ledger("reboot", age=1200))},
+            Verdict.CLOSE,
+            None,
+            "came after the last bad news",
+            id="repaired under another incident since",
         ),
         pytest.param(
             {"history": history(*(ledger("reboot", n, 40000) for n in range(10, 15)))},

@@ -23,6 +23,7 @@ _Guard = Callable[[View, Decision], Decision | None]
 _FIRST: tuple[_Look, ...] = (
     looks.concerns_many,
     looks.recovered,
+    looks.repaired_meanwhile,
     looks.powered_off,
     looks.failed_launch,
     looks.gone,

@@ -5,6 +5,7 @@ Each takes the view and returns a decision, or None to let the next one look.
 
 from __future__ import annotations
 
+from roundhouse.line.breaker import TAKING
 from roundhouse.line.decision.facts import View
 from roundhouse.line.decision.verdict import Decision, Guard, Verdict
 from roundhouse.line.event import LOST_READY, CauseClass, Health
@@ -63,6 +64,19 @@ def recovered(view: View) -> Decision | None:
         broken = state.down or state.not_responding or state.failing or state.invalid or not state.known
         if snapshot.taken_at > incident.last_event_at and not broken:
             return close(Outcome.RECOVERED, f"Slurm has the node back ({view.slurm_node_text})")
+    return None
+
+
+def repaired_meanwhile(view: View) -> Decision | None:
+    """The node was repaired under another incident after the last bad news of this one: these are old news by now."""
+    incident, node = view.facts.incident, view.node
+    if incident.attempts or node is None or node.status is not NodeStatus.RUNNING:
+        return None
+    for entry in view.facts.history.of_node(view.instance, None):
+        other = entry.incident_id not in {None, incident.incident_id} and entry.kind in TAKING
+        if other and entry.state == "CONFIRMED" and entry.claimed_at > incident.last_event_at:
+            reason = f"{entry.kind} for {entry.incident_id} came after the last bad news of this one, and it is Running"
+            return close(Outcome.RECOVERED, reason)
     return None
 
 
