@@ -59,7 +59,10 @@ def cause(text: object) -> str:
 
 
 def node_name(incident: Incident) -> str:
-    """How people know the node, with the instance that the incident is about."""
+    """How people know the node, with the instance that the incident is about; a group or the cluster by its name."""
+    kind, _, name = incident.instance_id.partition(":")
+    if kind in {"group", "cluster"}:
+        return f"{kind} {name or incident.cluster}"
     name = incident.slurm_name or incident.logical_id or "node"
     return f"{name} ({incident.instance_id})"
 

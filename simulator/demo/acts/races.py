@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from roundhouse.line.incident import IncidentState
 from simulator.demo.acts.repair import FAULT, NODE, health_event
 from simulator.demo.stage import ALICE, Stage
@@ -25,6 +27,7 @@ def _again(stage: Stage) -> None:
     executions, sequence, after = len(demo.executions("remediate_node")), house.sequence(), stage.newest_message()
     arn = house.aws.client("sagemaker").describe_cluster(ClusterName=demo.cluster)["ClusterArn"]
     stage.say("the same event again, three times, a twin beside it, and the agent's log record")
+    _log_again(stage, str(old))
     health = "SageMaker HyperPod Cluster Node Health Event"
     house.aws.control("emit_event", detail_type=health, detail=health_event(arn, demo.cluster, str(old)), copies=3)
     twin = {
@@ -49,17 +52,42 @@ def _again(stage: Stage) -> None:
     checks.equal(ACT, "the new instance is left alone", now["instance_id"], node["instance_id"])
 
 
+def _log_again(stage: Stage, instance_id: str) -> None:
+    """The health agent's record of the instance that is gone, late."""
+    logs, now = stage.house.aws.client("logs"), stage.now()
+    clusters = stage.house.aws.control("nodes", cluster=stage.house["demo"].cluster)["clusters"]
+    group, stream = clusters[0]["log_group"], f"SagemakerHealthMonitoringAgent/workers/{instance_id}"
+    record = {
+        "level": "info",
+        "ts": now.isoformat(),
+        "msg": "DCGM Policy Violation found ",
+        "condition: ": "XID Error",
+        "data: ": {"ErrNum": 79},
+        "HealthMonitoringAgentDetectionEvent": "HealthEvent",
+    }
+    logs.create_log_stream(logGroupName=group, logStreamName=stream)
+    event = {"timestamp": int(now.timestamp() * 1000), "message": json.dumps(record)}
+    logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=[event])
+
+
+def _sources(stage: Stage, instance_id: str) -> set[str]:
+    incident = stage.house["demo"].incident_of(instance_id)
+    return {each.source for each in incident.evidence} if incident else set()
+
+
 def _too_late(stage: Stage) -> None:
     house, checks = stage.house, stage.checks
     demo = house["demo"]
     node = next(n for n in demo.workers() if n["index"] == STALE)
     old, after = node["instance_id"], stage.newest_message()
     house.aws.control(
-        "fail_node", instance_id=old, fault=FAULT, repair_action="None", health_event=True, log_record=False
+        "fail_node", instance_id=old, fault=FAULT, repair_action="None", health_event=False, log_record=True
     )
-    stage.say(f"{node['hostname']} ({old}) fails too; while people are asked, a colleague replaces it by hand")
+    stage.say(f"{node['hostname']} ({old}) fails too: only the health agent's log says so")
     question = stage.question(old, after)
+    checks.equal(ACT, "the agent's log is a second way in", _sources(stage, old), {"hyperpod.health_agent_log"})
     sequence = house.sequence()
+    stage.say("while people are asked, a colleague replaces it by hand")
     house.aws.client("sagemaker").batch_replace_cluster_nodes(ClusterName=demo.cluster, NodeIds=[old])
 
     def replaced() -> bool:
