@@ -119,6 +119,7 @@ HOOKS: tuple[Hook, ...] = (
     _hook(SERVICES + "stepfunctions", "_executions"),
     _hook(SERVICES + "stepfunctions", "_state_machines"),
     _hook(SERVICES + "stepfunctions", "_run_execution", "exec_arn"),
+    _hook(SERVICES + "stepfunctions", "_start_execution", "data"),
     _hook(SERVICES + "stepfunctions", "_stop_execution", "data"),
     _hook(SERVICES + "stepfunctions", "_get_execution_history", "data"),
     _hook(SERVICES + "stepfunctions", "_fail_execution", "execution error cause"),

@@ -174,6 +174,16 @@ def test_the_same_name_starts_once(probe: Probe) -> None:
         states.start_execution(**{**request, "input": '{"do":"fail"}'})
 
 
+def test_a_repeated_start_of_a_running_execution_answers_like_the_first(probe: Probe) -> None:
+    states = probe.aws.client("sfn")
+    request = {"stateMachineArn": probe.output("Machine"), "name": "repeated", "input": '{"do":"wait","seconds":600}'}
+    first = states.start_execution(**request)
+    assert states.start_execution(**request)["executionArn"] == first["executionArn"]
+    with pytest.raises(ClientError, match="ExecutionAlreadyExists"):
+        states.start_execution(**{**request, "input": '{"do":"echo"}'})
+    states.stop_execution(executionArn=first["executionArn"])
+
+
 def test_a_permission_taken_from_the_machine_role_fails_the_execution(probe: Probe) -> None:
     described = run(probe.aws, probe.output("Machine", "changed"), {"do": "describe", "cluster": "probe"})
     assert described["status"] == "FAILED"

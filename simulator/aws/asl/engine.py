@@ -34,6 +34,20 @@ def install(settings: Settings) -> None:
     calls.install(settings)
     _remember_tokens()
     original_stop, original_history = stepfunctions._stop_execution, stepfunctions._get_execution_history
+    original_start = stepfunctions._start_execution
+
+    def start_execution(data: dict[str, Any]) -> Any:
+        """A second start with the name and input of a running execution answers like the first, as in the cloud: a
+        client that repeats a call whose answer was lost must not be told that somebody else was faster."""
+        from ministack.core.responses import json_response
+
+        reply = original_start(data)
+        if reply[0] == 400 and b"ExecutionAlreadyExists" in reply[2]:
+            for record in list(stepfunctions._executions.values()):
+                same = record["name"] == data.get("name") and record["input"] == data.get("input", "{}")
+                if same and record["status"] == "RUNNING" and record["stateMachineArn"] == data.get("stateMachineArn"):
+                    return json_response({"executionArn": record["executionArn"], "startDate": record["startDate"]})
+        return reply
 
     def run_execution(exec_arn: str) -> None:
         if (record := stepfunctions._executions.get(exec_arn)) is not None:
@@ -55,6 +69,7 @@ def install(settings: Settings) -> None:
         return original_history(data)
 
     stepfunctions._run_execution = run_execution
+    stepfunctions._start_execution = start_execution
     stepfunctions._stop_execution = stop_execution
     stepfunctions._get_execution_history = execution_history
     stepfunctions._send_task_success = _send_task_success
