@@ -167,7 +167,8 @@ def concerns_many(view: View) -> Decision | None:
     """Causes that no action on a node can mend: a shortage, the cluster as a whole, launches of no known node."""
     incident = view.facts.incident
     subject = incident.instance_id
-    if not subject.startswith("group:") and subject != "cluster" and incident.cause is not CauseClass.CAPACITY:
+    of_a_node = not subject.startswith("group:") and subject != "cluster"
+    if of_a_node and incident.cause not in {CauseClass.CAPACITY, CauseClass.CLUSTER}:
         return None
     groups = [g for g in view.cluster.groups.values() if subject in {f"group:{g.name}", "cluster"}]
     if incident.code == LOST_READY and any(g.current != g.target for g in groups):
