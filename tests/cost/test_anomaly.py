@@ -208,6 +208,7 @@ def test_nothing_is_no_anomaly(payload: object) -> None:
         (changed(impact={"maxImpact": "7"}), "neither maxImpact nor totalImpact"),
         (changed(impact={"maxImpact": True}), "neither maxImpact nor totalImpact"),
         (changed(impact={"maxImpact": float("inf")}), "neither maxImpact nor totalImpact"),
+        (changed(impact={"maxImpact": 10**400}), "neither maxImpact nor totalImpact"),
         (changed(anomalyStartDate="yesterday"), "anomalyStartDate"),
         (SNS["Message"][:200], "does not end"),
         (json.dumps(SNS["Message"])[:200], "does not end"),

@@ -68,6 +68,11 @@ def test_topics_that_stay_silent(statements: list[Any], why: str) -> None:
     assert TOPIC in told
 
 
+def test_a_denial_under_a_condition_is_not_evaluated() -> None:
+    insecure = ALLOW | {"Effect": "Deny", "Principal": "*", "Condition": {"Bool": {"aws:SecureTransport": "false"}}}
+    assert problem(insecure, ALLOW) is None
+
+
 @pytest.mark.parametrize("policy", [None, "", "{", "[]", {}, {"Statement": 7}])
 def test_without_a_policy_nothing_arrives(policy: Any) -> None:
     assert "costalerts.amazonaws.com" in (publish_problem(policy, TOPIC) or "")

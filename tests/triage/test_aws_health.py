@@ -53,6 +53,18 @@ def test_a_copy_is_dropped_whichever_comes_first() -> None:
     assert join(notices(BACKUP)) == join(notices(FIRST))  # the original may never arrive
 
 
+def test_the_original_is_believed_over_its_copy() -> None:
+    cut = changed(BACKUP, affectedEntities=[])
+    assert join(notices(cut, FIRST)) == join(notices(FIRST, cut)) == join(notices(FIRST))
+
+
+@pytest.mark.parametrize("communication", ["c-0", "c-2"])
+def test_of_two_messages_of_one_second_the_one_further_on_counts(communication: str) -> None:
+    closing, opening = (changed(UPDATE, communicationId=communication, statusCode=s) for s in ("closed", "open"))
+    assert [c.status for c in join(notices(closing, FIRST, SECOND))] == ["closed"]
+    assert [c.status for c in join(notices(opening, FIRST, SECOND))] == ["open"]
+
+
 def test_before_the_update_both_pages_lie_ahead() -> None:
     [change] = join(notices(FIRST, BACKUP, SECOND))
     assert change.to_drain == (ONE, TWO)

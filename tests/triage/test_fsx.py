@@ -112,6 +112,18 @@ def test_a_window_that_is_none_is_refused(weekly: str) -> None:
             A.REPAIR_ALERT,
             "FILE_SYSTEM_UPDATE failed",
         ),
+        (
+            {
+                "Lifecycle": "UPDATING",
+                "AdministrativeActions": [
+                    action("FILE_SYSTEM_UPDATE", "FAILED"),
+                    action("FILE_SYSTEM_UPDATE", "PENDING"),
+                ],
+            },
+            0,
+            A.NONE,
+            "FILE_SYSTEM_UPDATE",
+        ),  # tried again
         ({"AdministrativeActions": [action("FILE_SYSTEM_UPDATE", "FAILED")]}, 0, A.NONE, ""),  # long past
     ],
 )
