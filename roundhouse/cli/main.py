@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -108,14 +110,33 @@ def demo(
     scale: Annotated[float, typer.Option(help="Virtual seconds per real second.")] = 0,
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything running at the end, until Ctrl-C.")] = False,
     acts: Annotated[str, typer.Option(help="Comma-separated acts to play; all of them when empty.")] = "",
-    assembly: Annotated[str, typer.Option(help="A synthesized assembly to deploy; made when empty.")] = "",
+    assembly: Annotated[
+        list[str] | None, typer.Option(help="DIR or ENVIRONMENT=DIR: a synthesized assembly to deploy; else made.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Begin with a finished cluster: no creation.")] = False,
+    first: Annotated[bool, typer.Option("--first", help="End with the first check that is not true.")] = False,
+    workdir: Annotated[str, typer.Option(help="Takes logs, records and checks; emptied first.")] = "build/demo",
 ) -> None:
     """Run the main job on an embedded AWS: staged creation, repair, races, an outage. No account needed."""
+    checkout = Path(__file__).resolve().parents[2]
+    if not (checkout / "simulator").is_dir():
+        raise BadInput("the demo needs a checkout of the project: run `make demo` in one")
+    sys.path.insert(0, str(checkout))
     from simulator.demo.play import play
 
     chosen = tuple(name for name in acts.split(",") if name)
+    named = [each if "=" in each else f"demo={each}" for each in assembly or []]
     code = play(
-        interactive=interactive, report=report, scale=scale, keep=keep, acts=chosen, assembly=assembly, console=out
+        interactive=interactive,
+        report=report,
+        scale=scale,
+        keep=keep,
+        acts=chosen,
+        assembly={name: Path(folder) for name, _, folder in (each.partition("=") for each in named)},
+        console=out,
+        workdir=Path(workdir).absolute(),
+        quick=quick,
+        first=first,
     )
     raise typer.Exit(code)
 
