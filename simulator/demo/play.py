@@ -11,18 +11,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from simulator.demo.acts import create, outage, races, repair, wrong_az
+from simulator.demo.acts import create, given, outage, races, repair, twins, wrong_az
 from simulator.demo.assembly import REPOSITORY
-from simulator.demo.checks import Checks
+from simulator.demo.checks import Checks, NotTrue
 from simulator.demo.house import House, TooLate, opened
 from simulator.demo.stage import Stage
 
-ACTS: tuple[ModuleType, ...] = (create, wrong_az, repair, races, outage)
+ACTS: tuple[ModuleType, ...] = (create, wrong_az, repair, twins, races, outage)
 SCENARIO = REPOSITORY / "simulator" / "scenarios" / "demo.toml"
+WORKDIR = REPOSITORY / "build" / "demo"
 SCALE, SLOW_SCALE = 300.0, 45.0  # virtual seconds in a real one; slow for people who click themselves
 WAIT_VIRTUAL_MIN = 150.0  # longest wait of one kind, in virtual minutes
 
@@ -34,22 +36,28 @@ def play(
     scale: float,
     keep: bool,
     acts: Sequence[str],
-    assembly: Mapping[str, Path] | str,
+    assembly: Mapping[str, Path],
     console: Console,
+    workdir: Path = WORKDIR,
+    quick: bool = False,
+    first: bool = False,
 ) -> int:
-    """Play the chosen acts (all when none are named; the first is always played). Returns the exit code."""
+    """Play the chosen acts (all when none are named). Returns the exit code.
+
+    Creation is always played, unless `quick`: then a cluster of the environment's size is there already. `first` ends
+    the play with the first check that is not true. `assembly` is deployed instead of what would be synthesized, by
+    environment. `workdir` is emptied, and takes logs, records and checks.
+    """
     scale = scale or (SLOW_SCALE if interactive else SCALE)
-    chosen = [act for act in ACTS if act is create or not acts or act.ACT in acts]
     unknown = sorted(set(acts) - {act.ACT for act in ACTS})
     if unknown:
         console.print(f"no act {', '.join(unknown)}: there are {', '.join(act.ACT for act in ACTS)}", style="red")
         return 2
-    assemblies = {"demo": Path(assembly)} if isinstance(assembly, str) and assembly else dict(assembly or {})
-    environments = ("demo", *((wrong_az.ENVIRONMENT,) if wrong_az in chosen else ()))
-    workdir = REPOSITORY / "build" / "demo"
+    chosen = _programme(acts, quick)
+    environments = _environments(chosen)
     shutil.rmtree(workdir, ignore_errors=True)
     workdir.mkdir(parents=True)
-    checks, began = Checks(), time.monotonic()
+    checks, began = Checks(first=first), time.monotonic()
     with ExitStack() as stack, _progress(console) as progress:
         task = progress.add_task("preparing", total=len(chosen) + 1)
 
@@ -60,12 +68,12 @@ def play(
 
         house = opened(
             stack,
-            tomllib.loads(SCENARIO.read_text()),
+            _scenario(quick),
             environments,
             scale=scale,
             workdir=workdir,
             say=say,
-            assemblies=assemblies,
+            assemblies=assembly,
         )
         progress.advance(task)
         stage = Stage(house, checks, say, interactive, patience=max(20.0, WAIT_VIRTUAL_MIN * 60 / scale))
@@ -77,8 +85,10 @@ def play(
             if not _play_act(act, stage):
                 break
             progress.advance(task)
+        checks.first = False
         _always(house, checks)
         _keep_records(house, workdir / "records.json")
+        checks.write(workdir / "checks.json")
         _show(house, checks, console, time.monotonic() - began)
         _report(house, checks, REPOSITORY / report, console)
         if keep:
@@ -88,11 +98,38 @@ def play(
     return 1 if checks.failed else 0
 
 
+def _programme(acts: Sequence[str], quick: bool) -> list[ModuleType]:
+    """What is played, in order. The same news again needs an incident that is over: the repair's."""
+    wanted = {act.ACT for act in ACTS} - ({create.ACT} if quick else set()) if not acts else set(acts)
+    if twins.ACT in wanted:
+        wanted.add(repair.ACT)
+    if not quick:
+        wanted.add(create.ACT)
+    chosen = [act for act in ACTS if act.ACT in wanted]
+    needs_cluster = create not in chosen and chosen != [wrong_az]
+    return [given, *chosen] if needs_cluster else chosen
+
+
+def _environments(chosen: Sequence[ModuleType]) -> tuple[str, ...]:
+    if list(chosen) == [wrong_az]:
+        return (wrong_az.ENVIRONMENT,)
+    return ("demo", wrong_az.ENVIRONMENT) if wrong_az in chosen else ("demo",)
+
+
+def _scenario(quick: bool) -> dict[str, Any]:
+    """The demo's scenario; without the troubles of the creation where none is played."""
+    scenario = tomllib.loads(SCENARIO.read_text())
+    return {name: part for name, part in scenario.items() if name != "fault"} if quick else scenario
+
+
 def _play_act(act: ModuleType, stage: Stage) -> bool:
     """Play it; an act that does not get to its end has failed. Returns whether later acts make sense."""
     try:
         act.play(stage)
+    except NotTrue:
+        return False
     except TooLate as late:
+        stage.checks.first = False
         stage.checks.that(act.ACT, "the act gets to its end", False, late)
         return False
     return True

@@ -1,4 +1,4 @@
-"""Act 5: twenty nodes in trouble at once. One message, no action; and when health returns, it may."""
+"""Act 6: twenty nodes in trouble at once. One message, no action; and when health returns, it may."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def play(stage: Stage) -> None:
     checks.equal(ACT, "no stage was added", len(house.calls("BatchAddClusterNodes", of=ENVIRONMENT)), 0)
     stage.answer(question, "roll_back", BOB)
     house.wait("the roll-back", lambda: house.ended(execution), stage.patience * 2)
-    house.listen("demo")
+    house.listen(next(iter(house.deployed)))
     run = wrong.runs.get(wrong.cluster)
     checks.equal(ACT, "the run ends as rolled back", run.status if run else None, "rolled_back")
     checks.equal(ACT, "the cluster is gone", wrong.nodes(), [])
