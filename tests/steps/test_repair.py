@@ -415,13 +415,15 @@ def test_observe_sends_no_command_and_says_what_would_have_been_done() -> None:
     assert "reboot" in said.text
 
 
-@pytest.mark.parametrize("gone", [False, True])
-def test_controller_is_left_to_people_with_the_steps(gone: bool) -> None:
+@pytest.mark.parametrize("now", ["Running", "Failure", "not listed"])
+def test_controller_is_left_to_people_with_the_steps(now: str) -> None:
     world = house()
     [controller] = [n.instance_id or "" for n in world.cluster.nodes if n.group == "controller"]
     world.take(health(world, controller))
-    if gone:
-        world.cluster.set_status(controller, NodeStatus.FAILURE)
+    if now == "not listed":
+        world.cluster.nodes = [n for n in world.cluster.nodes if n.instance_id != controller]
+    else:
+        world.cluster.set_status(controller, NodeStatus(now))
     world.run()
     [said] = world.outbox.notices
     assert said.kind is NoticeKind.CONTROLLER_LOST

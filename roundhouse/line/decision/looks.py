@@ -88,6 +88,8 @@ def gone(view: View) -> Decision | None:
     heir = view.cluster.by_logical(incident.logical_id) if incident.logical_id else None
     if heir and heir.instance_id:
         return close(Outcome.SUPERSEDED, f"{view.instance} is gone: {heir.instance_id} stands in its place")
+    if view.role == "Controller":
+        return None  # nobody stands there: the cluster has no controller, and that is for people to know
     return close(Outcome.SUPERSEDED, f"{view.instance or incident.instance_id} is gone; HyperPod lists it no more")
 
 
