@@ -54,7 +54,7 @@ class ButtonValue:
         try:
             raw = json.loads(text)
             version, approval_id, choice, instance_id = raw["v"], raw["approval"], raw["choice"], raw["instance"]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise MalformedEvent(f"not the value of a button of ours: {error!r} in {text[:200]!r}") from error
         if version != VERSION:
             raise MalformedEvent(f"button value version {version!r}: version {VERSION} is understood")

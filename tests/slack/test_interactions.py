@@ -102,6 +102,12 @@ def test_every_part_may_be_otherwise(path: tuple[Any, ...], value: object, wante
     assert kind(form(payload)) is wanted
 
 
+def test_a_button_value_that_nests_too_deep_is_none_of_ours() -> None:
+    payload = ok_payload()
+    payload["actions"][0]["value"] = "[" * 2000
+    assert kind(form(payload)) is Ignored
+
+
 def test_a_link_button_before_ours_does_not_hide_it() -> None:
     payload = ok_payload()
     payload["actions"].insert(0, {"action_id": "link", "type": "button", "url": "https://example.com"})

@@ -115,7 +115,16 @@ def test_a_body_that_cannot_be_read_is_refused(body: Any) -> None:
 
 @pytest.mark.parametrize(
     ("body", "wanted"),
-    [("ssl_check=1&token=x", True), ("ssl_check=1", True), ("ssl_check=1&payload=%7B%7D", False), ("", False)],
+    [
+        ("ssl_check=1&token=x", True),
+        ("ssl_check=1", True),
+        ("ssl_check=1&payload=%7B%7D", False),
+        ("", False),
+        ("token=ssl_check=1", False),
+        ("ssl_check=1&token=x" + "&token=x" * 100_000, False),
+        ("ssl_check=1&\xe9=1", False),
+        ("ssl_check=1&%ff=1", False),
+    ],
 )
 def test_certificate_check(body: str, wanted: bool) -> None:
     assert is_certificate_check({"body": body}) is wanted
