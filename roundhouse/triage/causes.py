@@ -16,7 +16,9 @@ APPLICATION_XIDS = frozenset(
     {8, 11, 13, 25, 31, 32, 37, 38, 39, 40, 41, 43, 44, 45, 60, 63, 66, 67, 68, 69, 70, 71, 72}
 )
 
-_XID = re.compile(r"\bxid\b[^0-9]{0,20}?(?:\([^)]*code\s*=\s*(\d+)|\(PCI:[^)]*\):\s*(\d+)|(\d+))", re.I)
+READ = 2000  # characters of a text that are searched: what a node writes may be long, and made to be slow to search
+
+_XID = re.compile(r"\bxid\b[^0-9]{0,20}?(?:\([^)]*code\s*=\s*(\d{1,9})|\(PCI:[^)]*\):\s*(\d{1,9})|(\d{1,9}))", re.I)
 _HARDWARE = re.compile(r"nvidia|dcgm|gpu|nvlink|nvswitch|neuron|ecc|\bhbm\b|memory error", re.I)
 _NETWORK = re.compile(r"\befa|\bnic\b|network interface", re.I)
 _FAULT = re.compile(r"fault type (.+?)(?: on this node| and is|[.,;]|$)", re.I)
@@ -24,7 +26,7 @@ _FAULT = re.compile(r"fault type (.+?)(?: on this node| and is|[.,;]|$)", re.I)
 
 def xid_of(text: str) -> int | None:
     """The first Xid number in a text: `Xid 79`, `XID Error (code=79)`, `Xid (PCI:0000:b9:00): 71, …`."""
-    match = _XID.search(text)
+    match = _XID.search(text[:READ])
     return int(next(group for group in match.groups() if group)) if match else None
 
 
@@ -35,7 +37,7 @@ def cause_of_xid(xid: int) -> CauseClass:
 
 def fault_in(text: str) -> str | None:
     """The fault type that HyperPod names in a sentence ("… has detected fault type X on this node …")."""
-    match = _FAULT.search(text)
+    match = _FAULT.search(text[:READ])
     return match[1].strip() if match else None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -46,10 +47,12 @@ def read(payload: Mapping[str, Any], ingest_time: datetime) -> list[Event]:
 
 def _record(raw: object, cluster: str, group: str, instance_id: str, ingest_time: datetime) -> Event | None:
     record = mapping(raw, "payload.logEvents[]")
+    if record.get("message") and not str(record["message"]).strip():
+        return None  # an empty line says nothing
     message = text(record, "message", "payload.logEvents[]")
     try:
         body = _tidy(json.loads(message))
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     if isinstance(body, Mapping):
         if body.get("HealthMonitoringAgentDetectionEvent") not in {None, "HealthEvent"}:
@@ -65,12 +68,19 @@ def _record(raw: object, cluster: str, group: str, instance_id: str, ingest_time
         code=code,
         cause=cause,
         health=health,
-        source_time=moment(at or record.get("timestamp"), "payload.logEvents[].timestamp"),
+        source_time=_time(at, record),
         ingest_time=ingest_time,
         evidence=message[:2000],
         instance_id=instance_id,
         group=group,
     )
+
+
+def _time(said: str | None, record: Mapping[str, Any]) -> datetime:
+    """When the record says that it happened; when it was logged, if that is not a time. Raises MalformedEvent."""
+    with suppress(MalformedEvent):
+        return moment(said, "ts")
+    return moment(record.get("timestamp"), "payload.logEvents[].timestamp")
 
 
 def _finding(body: Mapping[str, Any]) -> tuple[str, CauseClass, Health, str | None]:

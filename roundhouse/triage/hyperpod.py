@@ -196,7 +196,7 @@ def _metadata(*places: object) -> object:
         return found
     try:
         return json.loads(found)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"FailureMessage": found}
 
 

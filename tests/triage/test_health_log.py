@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -95,3 +96,25 @@ def test_each_record_is_an_event_of_its_own_and_others_are_left_out():
 def test_malformed_payloads_are_named(change, where):
     with pytest.raises(MalformedEvent, match=where):
         read(PAYLOAD | change, NOW)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 100_000,
+        '{"a":' * 900 + "1" + "}" * 900,
+        json.dumps(npd("NVRM: Xid " + "1" * 5000)),
+        json.dumps(npd("xid(" * 25_000)),
+        json.dumps(npd("fault type x" * 8_000 + "\n\n")),
+        json.dumps({"ts": "yesterday", "msg": "x"}),
+        " ",
+        "\x00\x07\u202e",
+        json.dumps({"msg": "\ud800"}),
+    ],
+)
+def test_no_line_hides_the_finding_beside_it(line):
+    """Whoever has a shell on a node writes into this log: a line of theirs must cost neither the payload nor minutes."""
+    began = time.monotonic()
+    events = read(records(dcgm(79), line), NOW)
+    assert events[0].code == "xid-79"
+    assert time.monotonic() - began < 1
