@@ -161,7 +161,8 @@ class ControlStore(Protocol):
     def snapshot(self, cluster: str) -> SlurmSnapshot | None: ...
 
     def keep_snapshot(self, cluster: str, snapshot: SlurmSnapshot) -> bool:
-        """Keep it if its sequence is higher than the kept one's; returns whether it was."""
+        """Keep it if its sequence is higher than the kept one's, or it was taken later (an agent that began anew counts
+        from one again); returns whether it was."""
 
 
 class RunStore(Protocol):

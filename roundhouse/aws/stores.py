@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from roundhouse import codec
 from roundhouse.aws.errors import translated
-from roundhouse.aws.tables import Plain, RecordTable, get_item, put_item, typed
+from roundhouse.aws.tables import Plain, RecordTable, get_item, put_item, sortable, typed
 from roundhouse.contracts.ledger import LedgerEntry
 from roundhouse.contracts.names import APPROVALS, INCIDENTS, LEDGER, RUNS, TABLE_KEYS
 from roundhouse.errors import BadInput, StoreFailure
@@ -158,9 +158,12 @@ class DynamoControl:
             "taken_at": snapshot.taken_at,
         }
         condition = {
-            "ConditionExpression": "attribute_not_exists(#key) OR #sequence < :sequence",
-            "ExpressionAttributeNames": {"#key": "key", "#sequence": "sequence"},
-            "ExpressionAttributeValues": {":sequence": {"N": str(snapshot.sequence)}},
+            "ConditionExpression": "attribute_not_exists(#key) OR #sequence < :sequence OR #taken_at < :taken_at",
+            "ExpressionAttributeNames": {"#key": "key", "#sequence": "sequence", "#taken_at": "taken_at"},
+            "ExpressionAttributeValues": {
+                ":sequence": {"N": str(snapshot.sequence)},
+                ":taken_at": {"S": sortable(snapshot.taken_at)},
+            },
         }
         return put_item(self._client, self._table, item, condition)
 

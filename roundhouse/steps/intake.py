@@ -62,7 +62,7 @@ class Intake:
         """
         signal = signals.read(envelope, self.now, self.control.snapshot(self.policy.cluster))
         told = [self._event(event) for event in signal.events]
-        if signal.snapshot is not None:
+        if signal.snapshot is not None and signal.cluster == self.policy.cluster:
             self.control.keep_snapshot(self.policy.cluster, signal.snapshot)
         return told or [signal.note or "nothing in it"]
 

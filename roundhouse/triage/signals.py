@@ -16,11 +16,12 @@ from roundhouse.triage.payload import mapping
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """Events to admit, in order, and the Slurm snapshot to keep afterwards. `note` says why there are none."""
+    """Events to admit, in order, then the Slurm snapshot of `cluster` to keep. `note` says why there are none."""
 
     events: tuple[Event, ...] = ()
     snapshot: SlurmSnapshot | None = None
     note: str = ""
+    cluster: str = ""
 
 
 def read(envelope: Mapping[str, Any], ingest_time: datetime, previous: SlurmSnapshot | None = None) -> Signal:
@@ -32,8 +33,9 @@ def read(envelope: Mapping[str, Any], ingest_time: datetime, previous: SlurmSnap
     envelope = mapping(envelope, "envelope")
     match envelope.get("source"):
         case names.SLURM_SOURCE:
-            reading = slurm_snapshot.read(mapping(envelope.get("detail"), "detail"), ingest_time, previous)
-            return Signal(reading.events, reading.snapshot, reading.unknown)
+            detail = mapping(envelope.get("detail"), "detail")
+            reading = slurm_snapshot.read(detail, ingest_time, previous)
+            return Signal(reading.events, reading.snapshot, reading.unknown, str(detail["cluster"]))
         case names.LOG_SOURCE:
             return Signal(tuple(health_log.read(mapping(envelope.get("detail"), "detail"), ingest_time)))
         case _:

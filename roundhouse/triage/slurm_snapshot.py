@@ -18,6 +18,8 @@ from roundhouse.line.slurm import hyperpod_action, parse_state, set_by_people
 from roundhouse.line.state import SlurmNode, SlurmSnapshot
 from roundhouse.triage.payload import mapping, moment, optional_text, text
 
+REASON = 500  # characters kept of a reason, which anybody may write who may drain a node
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -55,7 +57,8 @@ def read(detail: Mapping[str, Any], ingest_time: datetime, previous: SlurmSnapsh
         raise MalformedEvent(f"detail.sequence: expected a whole number, found {sequence!r}")
     if not isinstance(raw_nodes, list):
         raise MalformedEvent(f"detail.nodes: expected a list, found {type(raw_nodes).__name__}")
-    taken_at = moment(detail.get("taken_at"), "detail.taken_at")
+    said_at = moment(detail.get("taken_at"), "detail.taken_at")
+    taken_at = min(said_at, ingest_time)  # a clock that runs ahead must not keep the snapshot young for ever
     if previous is not None and sequence <= previous.sequence and taken_at <= previous.taken_at:
         return Reading(None, unknown=f"snapshot {sequence} is not newer than {previous.sequence}")
     nodes = {node.name: node for node in (_node(raw, i) for i, raw in enumerate(raw_nodes))}
@@ -70,7 +73,8 @@ def read(detail: Mapping[str, Any], ingest_time: datetime, previous: SlurmSnapsh
             finding = _Finding(was.code, was.cause, Health.HEALTHY)
         elif finding is None or (was is not None and was.code == finding.code and _same_node(before[node.name], node)):
             continue
-        events.append(_event(node, finding, cluster, snapshot, ingest_time))
+        event_id = f"slurm:{cluster}:{said_at.isoformat()}:{sequence}:{node.name}"
+        events.append(_event(event_id, node, finding, cluster, snapshot, ingest_time))
     return Reading(snapshot, tuple(events))
 
 
@@ -83,7 +87,7 @@ def _node(raw: object, index: int) -> SlurmNode:
     return SlurmNode(
         name=text(node, "name", where),
         state=text(node, "state", where),
-        reason=optional_text(node, "reason") or "",
+        reason=(optional_text(node, "reason") or "")[:REASON],
         jobs=tuple(jobs),
         instance_id=optional_text(node, "instance_id"),
     )
@@ -127,9 +131,11 @@ def _judge(node: SlurmNode) -> _Finding | None:
     return None
 
 
-def _event(node: SlurmNode, finding: _Finding, cluster: str, snapshot: SlurmSnapshot, ingest_time: datetime) -> Event:
+def _event(
+    event_id: str, node: SlurmNode, finding: _Finding, cluster: str, snapshot: SlurmSnapshot, ingest_time: datetime
+) -> Event:
     return Event(
-        event_id=f"slurm:{cluster}:{snapshot.taken_at.isoformat()}:{snapshot.sequence}:{node.name}",
+        event_id=event_id,
         source=Source.SLURM,
         cluster=cluster,
         component="slurmd",

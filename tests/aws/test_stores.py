@@ -175,6 +175,10 @@ class TestContract:
         assert not store.keep_snapshot("train", snapshot(1, "DOWN"))
         assert store.keep_snapshot("train", snapshot(10, "MIXED"))
         assert store.snapshot("train") == snapshot(10, "MIXED")
+        anew = SlurmSnapshot(1, NOW + timedelta(seconds=1))  # the agent began anew
+        assert store.keep_snapshot("train", anew)
+        assert not store.keep_snapshot("train", SlurmSnapshot(1, NOW))
+        assert store.snapshot("train") == anew
 
 
 def test_approvals(tables: Tables, aws: Callable[..., Any]) -> None:

@@ -117,7 +117,7 @@ class FakeControl:
 
     def keep_snapshot(self, cluster: str, snapshot: SlurmSnapshot) -> bool:
         kept = self._snapshots.get(cluster)
-        if kept is not None and kept.sequence >= snapshot.sequence:
+        if kept is not None and kept.sequence >= snapshot.sequence and kept.taken_at >= snapshot.taken_at:
             return False
         self._snapshots[cluster] = snapshot
         return True

@@ -318,3 +318,12 @@ def test_incident_stored_without_a_workflow_is_started_by_good_news_too() -> Non
     assert len(world.executions) == 1
     world.run()
     assert incidents(world)[0].outcome is Outcome.RECOVERED
+
+
+def test_a_snapshot_of_another_cluster_is_neither_believed_nor_kept() -> None:
+    world = house(4)
+    foreign = snapshot(world, 99, 0, {"name": "ip-1", "state": "DOWN*"})
+    foreign["detail"]["cluster"] = "train-elsewhere"
+    assert world.take(foreign) == []
+    assert world.control.snapshot("train") is None
+    assert incidents(world) == []

@@ -34,6 +34,7 @@ def test_every_source_has_its_reader():
     ]
     assert sources == [Source.SLURM, Source.HEALTH_AGENT_LOG, Source.NODE_HEALTH]
     assert read(slurm, NOW).snapshot is not None
+    assert read(slurm, NOW).cluster == "train-a"
     assert "not ours" in read({"source": "aws.ec2", "detail-type": "x"}, NOW).note
 
 

@@ -136,6 +136,20 @@ def test_old_and_repeated_snapshots_tell_nothing():
         assert stale.unknown
 
 
+def test_a_clock_that_runs_ahead_makes_no_snapshot_that_never_ages():
+    ahead = one("DOWN*", age=-3600)
+    assert ahead.snapshot.taken_at == NOW
+    assert ahead.events[0].source_time == NOW
+    later = read(detail(("ip-10-1-2-3", "DOWN*", ""), age=-3600), NOW + timedelta(seconds=5))
+    assert later.events[0].event_id == ahead.events[0].event_id  # the same message, delivered again
+
+
+def test_a_reason_of_any_length_is_read_at_once_and_kept_in_part():
+    reading = one("IDLE+DRAIN", "[" + "@" * 200_000)
+    assert reading.events == ()
+    assert len(reading.snapshot.nodes["ip-10-1-2-3"].reason) == 500
+
+
 def test_event_ids_are_those_of_the_snapshot():
     assert one("DOWN*").events[0].event_id == one("DOWN*").events[0].event_id
     assert one("DOWN*").events[0].event_id != one("DOWN*", sequence=2).events[0].event_id
