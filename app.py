@@ -3,6 +3,7 @@
 cdk synth -c environment=demo
 """
 
+import os
 from pathlib import Path
 
 from roundhouse.environment import load
@@ -10,7 +11,7 @@ from roundhouse.errors import EnvironmentInvalid
 from stacks.deploy import add_stacks, new_app
 from stacks.deployment import Deployment
 
-FOLDER = Path(__file__).parent / "environments"
+FOLDER = Path(os.environ.get("ROUNDHOUSE_ENVIRONMENTS") or Path(__file__).parent / "environments")
 
 
 def choose(given: str | None) -> Path:
@@ -21,7 +22,7 @@ def choose(given: str | None) -> Path:
     if given in files:
         return files[given]
     wrong = "no environment given" if given is None else f"no environment {given!r}"
-    raise SystemExit(f"{wrong}: say -c environment=NAME, one of {', '.join(files) or '(environments/ is empty)'}")
+    raise SystemExit(f"{wrong}: say -c environment=NAME, one of {', '.join(files) or f'({FOLDER}/ is empty)'}")
 
 
 app = new_app()

@@ -16,6 +16,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 CACHE = REPOSITORY / "build" / "assemblies"
 INPUTS = ("app.py", "cdk.json", "requirements-lambda.txt", "requirements.txt")
 ENVIRONMENTS = ("demo", "demo-wrong-az")
+FILES = REPOSITORY / "environments"
 FOLDERS = ("catalog", "environments", "functions", "roundhouse", "stacks", "statemachines")
 
 
@@ -23,9 +24,12 @@ class SynthFailed(RuntimeError):
     """`app.py` did not synthesize; the message ends with what it printed."""
 
 
-def synthesize(environment: str) -> Path:
-    """Directory of the assembly of `environment`: a kept one when none of its sources changed. Raises SynthFailed."""
-    place = CACHE / f"{environment}-{_digest(_sources())[:16]}"
+def synthesize(environment: str, files: Path = FILES) -> Path:
+    """Directory of the assembly of `environment`: a kept one when none of its sources changed. Raises SynthFailed.
+
+    `files` is the folder that holds the environment's file.
+    """
+    place = CACHE / f"{environment}-{_digest((*_sources(), files / f'{environment}.toml'))[:16]}"
     if (place / "manifest.json").is_file():
         return place
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -39,6 +43,7 @@ def synthesize(environment: str) -> Path:
             "CDK_OUTDIR": str(fresh),
             "CDK_CONTEXT_JSON": json.dumps(context),
             "CDK_VALIDATION": "false",
+            "ROUNDHOUSE_ENVIRONMENTS": str(files),
             "JSII_NODE": str(Path(sys.executable).parent / "node"),
         },
         capture_output=True,

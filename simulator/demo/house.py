@@ -23,7 +23,7 @@ from roundhouse.environment import Environment, load
 from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Incident
 from simulator.client import EmbeddedAws
-from simulator.demo.assembly import REPOSITORY, synthesize
+from simulator.demo.assembly import FILES, REPOSITORY, synthesize
 from simulator.deploy import deploy
 from simulator.slack.client import SlackStandIn
 from simulator.slurm import SlurmStandIn
@@ -93,6 +93,8 @@ class House:
     """(virtual time, cluster, Running nodes by how they are billed), whenever that changed."""
     addresses: dict[str, str] = field(default_factory=dict)
     """Where each environment takes Slack's interaction requests."""
+    files: Path = FILES
+    """The folder of the environments' files."""
 
     def __getitem__(self, environment: str) -> Deployed:
         return self.deployed[environment]
@@ -167,17 +169,23 @@ class House:
                 self.growth.append((datetime.fromisoformat(truth["time"]), cluster["name"], counts))
 
     # Acting as people do ----------------------------------------------------------------------------------------------
-    def roundhouse(self, *arguments: str) -> str:
-        """Run the `roundhouse` command against the embedded AWS; returns what it printed. Raises TooLate."""
-        done = subprocess.run(
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run the `roundhouse` command against the embedded AWS, whatever its exit code."""
+        return subprocess.run(
             [sys.executable, "-m", "roundhouse.cli", *arguments],
             cwd=REPOSITORY,
-            env={k: v for k, v in os.environ.items() if not k.startswith("AWS_")} | self.aws.environment(),
+            env={k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
+            | self.aws.environment()
+            | {"ROUNDHOUSE_ENVIRONMENTS": str(self.files)},
             capture_output=True,
             text=True,
             timeout=60,
             check=False,
         )
+
+    def roundhouse(self, *arguments: str) -> str:
+        """What the `roundhouse` command prints. Raises TooLate when it does not end with 0."""
+        done = self.command(*arguments)
         if done.returncode:
             raise TooLate(f"roundhouse {' '.join(arguments)} gave {done.returncode}: {done.stdout}{done.stderr}")
         return done.stdout
@@ -212,21 +220,25 @@ def opened(
     workdir: Path,
     say: Callable[[str], None],
     assemblies: Mapping[str, Path] | None = None,
+    files: Path = FILES,
 ) -> House:
-    """Start and deploy everything; `stack` ends it. `assemblies` replaces what would be synthesized (for sabotage)."""
+    """Start and deploy everything; `stack` ends it. `assemblies` replaces what would be synthesized (for sabotage).
+
+    `files` is the folder that holds the environments' files.
+    """
     given = dict(assemblies or {})
     made = {}
     for name in environments:
         say(f"synthesizing {name}")
-        made[name] = given.get(name) or synthesize(name)
+        made[name] = given.get(name) or synthesize(name, files)
     say("starting the embedded AWS and the Slack stand-in")
     slack = stack.enter_context(SlackStandIn.start(workdir))
     aws = stack.enter_context(
         EmbeddedAws.start(scenario, scale=scale, workdir=workdir, outside={"SLACK_API_URL": slack.api_url})
     )
-    house = House(aws, slack, {}, {})
+    house = House(aws, slack, {}, {}, files=files)
     for name in environments:
-        environment = load(REPOSITORY / "environments" / f"{name}.toml")
+        environment = load(files / f"{name}.toml")
         _prepare(aws, environment, slack)
         outputs = deploy(aws, made[name], lambda text: say(f"deploying {text}"))
         house.deployed[name] = Deployed(aws, environment)
