@@ -139,6 +139,9 @@ class CountingOutbox(FakeOutbox):
 
     def tell(self, notice: Notice) -> None:
         super().tell(notice)
+        shown = next(known for known in self.notices if known.notice_id == notice.notice_id)
+        same = (shown.kind, shown.thread, shown.title) == (notice.kind, notice.thread, notice.title)
+        assert same, f"one id for two facts: {shown} and {notice}"
         self.sent[notice.notice_id] += 1
 
 
