@@ -68,7 +68,7 @@ def play(
 
         house = opened(
             stack,
-            _scenario(quick),
+            _scenario(given in chosen),
             environments,
             scale=scale,
             workdir=workdir,
@@ -116,10 +116,10 @@ def _environments(chosen: Sequence[ModuleType]) -> tuple[str, ...]:
     return ("demo", wrong_az.ENVIRONMENT) if wrong_az in chosen else ("demo",)
 
 
-def _scenario(quick: bool) -> dict[str, Any]:
-    """The demo's scenario; without the troubles of the creation where none is played."""
+def _scenario(finished: bool) -> dict[str, Any]:
+    """The demo's scenario; without the troubles of a creation when the cluster is there already."""
     scenario = tomllib.loads(SCENARIO.read_text())
-    return {name: part for name, part in scenario.items() if name != "fault"} if quick else scenario
+    return {name: part for name, part in scenario.items() if name != "fault"} if finished else scenario
 
 
 def _play_act(act: ModuleType, stage: Stage) -> bool:

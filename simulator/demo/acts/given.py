@@ -22,7 +22,7 @@ def play(stage: Stage) -> None:
     demo.runs.put(before)  # what a creation leaves: the new node of a repair is compared with it
 
     def missing() -> int:
-        return sum(counts.values()) - sum(node["status"] == "Running" for node in demo.nodes())
+        return sum(counts.values()) - [node["status"] for node in demo.nodes()].count("Running")
 
     house.wait("the nodes to run", lambda: not missing(), stage.patience, lambda: f"{missing()} are missing")
     house.wait("Slurm to know them", lambda: len(house.slurm["demo"].nodes) >= sum(counts.values()), stage.patience)

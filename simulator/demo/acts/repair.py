@@ -72,6 +72,13 @@ def play(stage: Stage) -> None:
         (approval.decided_by, approval.instance_id) if approval else None,
         (ALICE, old),
     )
+    passed_on = next((step.ended_at for step in incident.steps if step.name == "approval"), None)
+    checks.that(
+        ACT,
+        "the answer is passed on, not waited out",
+        bool(approval and passed_on and passed_on < approval.expires_at),
+        f"{passed_on}, would expire {approval.expires_at if approval else None}",
+    )
     entry = next((e for e in demo.ledger.of_cluster(demo.cluster, incident.opened_at) if e.subject == old), None)
     checks.equal(ACT, "the ledger says CONFIRMED", str(entry.state) if entry else None, "CONFIRMED")
     taken = [step.name for step in incident.steps]

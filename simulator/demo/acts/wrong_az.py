@@ -19,9 +19,15 @@ def play(stage: Stage) -> None:
     house.listen(ENVIRONMENT)
     execution = house.create(ENVIRONMENT, RUN)
     stage.say("second environment: its subnets are in usw2-az2, the reservation is in usw2-az1")
-    question = stage.question("discount of train-wrong-az is LOST")
+    asked_about = f"discount of {wrong.cluster} is LOST"
+
+    def added() -> int:
+        return len(house.calls("BatchAddClusterNodes", of=ENVIRONMENT))
+
+    house.wait("the question", lambda: house.question(asked_about) or added() or house.ended(execution), stage.patience)
+    checks.equal(ACT, "no stage was added", added(), 0)
+    question = stage.question(asked_about)
     stage.say("caught at stage one, the ramp is stopped, people are asked")
-    checks.equal(ACT, "no stage was added", len(house.calls("BatchAddClusterNodes", of=ENVIRONMENT)), 0)
     stage.answer(question, "roll_back", BOB)
     house.wait("the roll-back", lambda: house.ended(execution), stage.patience * 2)
     house.listen(next(iter(house.deployed)))
