@@ -29,11 +29,11 @@ def play(stage: Stage) -> None:
     def called() -> list[str]:
         return [call["operation"] for call in house.calls(since=sequence, of="demo")]
 
-    def opened() -> bool:
+    def announced() -> bool:
         return bool(house.messages("Breaker of", after))
 
-    house.wait("the breaker's message", lambda: opened() or called(), stage.patience)
-    checks.that(ACT, "the breaker opens before anything is called", opened() and not called(), called())
+    house.wait("the breaker's message", lambda: announced() or called(), stage.patience)
+    checks.that(ACT, "the breaker opens before anything is called", announced() and not called(), called())
     stage.say("the breaker is open: one message, no action")
 
     def told() -> list[Incident]:
