@@ -207,6 +207,17 @@ def test_an_event_from_before_the_last_ending_is_nothing_and_a_later_one_a_new_o
     assert again.incident.incident_id == incident_key(CLUSTER, iid(1), CauseClass.HARDWARE, 2)
 
 
+@pytest.mark.parametrize(
+    ("seconds_ago", "wanted"), [(501, IntakeVerdict.IGNORE), (500, IntakeVerdict.OPEN), (301, IntakeVerdict.OPEN)]
+)
+def test_bad_news_from_after_the_good_ones_are_not_lost_because_they_arrive_after_the_end(seconds_ago, wanted):
+    healthy = event(health=Health.HEALTHY, event_id="good", source_time=ago(500))
+    (well,) = admit(healthy, [incident(last_event_at=ago(900))], cluster(), POLICY, NOW).recovered
+    ended = close(well, Outcome.RECOVERED, ago(300), "healthy again")
+    late = event(event_id="late", source_time=ago(seconds_ago))
+    assert admit(late, [ended], cluster(), POLICY, NOW).verdict is wanted
+
+
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_people_who_know_are_not_asked_again_within_the_hour(outcome):
     ended = close(incident(), outcome, ago(600), "done")

@@ -113,7 +113,7 @@ def test_malformed_payloads_are_named(change, where):
     ],
 )
 def test_no_line_hides_the_finding_beside_it(line):
-    """Whoever has a shell on a node writes into this log: a line of theirs must cost neither the payload nor minutes."""
+    """Whoever has a shell on a node writes into this log: a line of theirs costs neither the payload nor minutes."""
     began = time.monotonic()
     events = read(records(dcgm(79), line), NOW)
     assert events[0].code == "xid-79"

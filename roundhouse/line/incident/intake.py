@@ -130,7 +130,10 @@ def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | No
     past = [i for i in candidates if i.instance_id == subject_of(event) and _speaks_for(i, event.cause)]
     last = max((i for i in past if i.closed_at), key=lambda i: i.closed_at or now, default=None)
     if last is not None and last.closed_at is not None:
-        if event.source_time < last.closed_at or (event.source_time == last.closed_at and not _only_healthy(last)):
+        good_news = _only_healthy(last) or (last.outcome is Outcome.RECOVERED and last.health == Health.HEALTHY)
+        # What good news have ended is settled up to those news: bad ones from after them may arrive after the end.
+        settled = last.last_event_at if good_news else last.closed_at
+        if event.source_time < settled or (event.source_time == settled and not good_news):
             return _ignore(f"from before the end of {last.incident_id} ({last.outcome}): dealt with already")
         if last.outcome in _RESTING and now - last.closed_at < REST:
             return _note(f"people know of this since {last.incident_id} ended ({last.outcome}) a short while ago")
