@@ -214,7 +214,7 @@ def _add(
     record = StageRecord(step.group, step.stage, step.target, now)
     known = run.record(step.group, step.stage)
     if known is None or known.target != step.target or known.verdict:
-        own.update(runs, spec.cluster, run.run_id, lambda r: replace(r, stages=(*r.stages, record)))
+        own.update(runs, spec.cluster, run.run_id, lambda r: replace(r, stages=(*_below(r, record), record)))
     for addition in step.additions:
         _add_once(addition, step, cluster, writer=writer, ledger=ledger, spec=spec, now=now)
     outbox.tell(
@@ -227,6 +227,11 @@ def _add(
         )
     )
     return {**_result(step, cluster, spec), "status": "watch"}
+
+
+def _below(run: Run, record: StageRecord) -> list[StageRecord]:
+    """The run's stages without the group's later ones: they were about nodes that are missing now."""
+    return [r for r in run.stages if r.group != record.group or r.stage <= record.stage]
 
 
 def _undone(addition: Addition, group: str, cluster: Cluster, ledger: Ledger, now: datetime) -> bool:

@@ -139,7 +139,9 @@ def test_one_opening_and_one_closing_are_told_whenever_a_process_dies(after: boo
         world.run()
         return world
 
-    for point in range(1, len(play(None).gate.calls) + 1):
+    calls = play(None).gate.calls
+    writes = {"breaker.save", "outbox.tell", "incidents.put", "workflows.start"}
+    for point in [at for at, name in enumerate(calls, 1) if name in writes]:
         world = play(point)
         kinds = [n.kind for n in world.outbox.notices]
         assert kinds == [NoticeKind.BREAKER_OPENED, NoticeKind.BREAKER_CLOSED], (world.gate.died, kinds)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from roundhouse.contracts.notices import NoticeKind
+from roundhouse.errors import Conflict, Throttled, Unavailable
 from tests.build import samples
 from tests.steps.asl import Died
 from tests.steps.samples import cluster_spec, empty_account
@@ -115,3 +119,45 @@ def test_old_run_makes_no_call_after_it_was_taken_over() -> None:
     assert world.executions["run-1"].status == "FAILED"
     assert any("TakenOver" in error for error in world.executions["run-1"].errors)
     assert len(world.cluster.calls) == made
+
+
+FAULTS = ("throttled", "away", "lost", "busy", "unreadable", "new run", "scaled down")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 600), st.sampled_from(FAULTS)), max_size=8), st.integers(2, 9))
+def test_whatever_happens_on_the_way_the_contract_is_never_exceeded(faults: list[tuple[int, str]], size: int) -> None:
+    world = empty_account(cluster_spec(samples.group(count=size)))
+    world.create("run-0")
+    for number, (seconds, fault) in enumerate(faults):
+        world.later(seconds, partial(_happens, world, fault, number))
+    world.run()
+    world.create("run-last")
+    world.run()
+    assert world.executions["run-last"].status == "SUCCEEDED", world.executions["run-last"].errors
+    assert world.cluster.created == 1
+    assert world.running() == world.cluster.groups["workers"].target == size
+    assert world.cluster.highest["workers"] == size
+    taken = sum(fault == "scaled down" for _, fault in faults)
+    assert world.cluster.launched["workers"] <= size + taken
+
+
+def _happens(world: World, fault: str, number: int) -> None:
+    cluster = world.cluster
+    match fault:
+        case "throttled":
+            cluster.fail_next(Throttled("slow down"))
+        case "away":
+            cluster.fail_next(Unavailable("503"))
+        case "lost":
+            cluster.lose_next_answer()
+        case "busy":
+            cluster.fail_next(Conflict("another operation is under way"))
+        case "unreadable":
+            cluster.fail_next_read(Throttled("slow down"))
+        case "new run":
+            world.create(f"run-{number + 1}")
+        case "scaled down":
+            workers = [n.instance_id or "" for n in cluster.nodes if n.group == "workers"]
+            if workers and not cluster._failures:
+                cluster.delete_nodes("train", workers[-1:])
