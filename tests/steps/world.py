@@ -126,6 +126,9 @@ class CountedCluster(FakeCluster):
         super()._raise_target(group, by)
         self.highest[group] = max(self.highest[group], self.groups[group].target)
 
+    def by_id(self, instance_id: str) -> Node | None:
+        return next((node for node in self.nodes if node.instance_id == instance_id), None)
+
     def made(self, operation: str) -> list[tuple[object, ...]]:
         return [call.arguments for call in self.calls if call.operation == operation]
 
