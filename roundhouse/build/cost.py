@@ -11,6 +11,7 @@ from roundhouse.build.records import Capacity
 from roundhouse.build.spec import ClusterSpec, DiscountKind, GroupSpec
 
 LEAST_ASK_S = 60  # a question needs a moment to be read, whatever it costs
+ROLL_BACK_S = 600  # nodes are billed until they terminate, which takes minutes
 
 
 def expected_rate(group: GroupSpec) -> float:
@@ -59,10 +60,10 @@ def excess_usd_per_hour(group: GroupSpec, nodes: int) -> float:
 def ask_timeout_s(spec: ClusterSpec, excess_per_hour: float, spent: float = 0.0) -> int:
     """How long people are waited for, in seconds: the environment's time, or what its dollar cap still allows.
 
-    `spent` is the excess that has already been paid. Silence then rolls back before the cap is reached; never less than
-    a minute, so that the question is at least seen.
+    `spent` is the excess that has already been paid, and the roll-back itself takes `ROLL_BACK_S`: after silence the
+    nodes are gone before the cap is reached. Never less than a minute, so that the question is at least seen.
     """
     if excess_per_hour <= 0:
         return spec.ask_timeout_s
-    left = max(0.0, spec.rollback_dollar_cap - spent) / excess_per_hour * 3600
+    left = (spec.rollback_dollar_cap - spent) / excess_per_hour * 3600 - ROLL_BACK_S
     return int(max(LEAST_ASK_S, min(spec.ask_timeout_s, left)))

@@ -40,14 +40,15 @@ def test_excess() -> None:
 
 @pytest.mark.parametrize(
     ("excess", "spent", "seconds"),
-    [(0, 0, 3600), (100, 0, 3600), (500, 0, 3600), (1000, 0, 1800), (1000, 250, 900), (1000, 600, 60), (1e9, 0, 60)],
+    [(0, 0, 3600), (100, 0, 3600), (500, 0, 3000), (1000, 0, 1200), (1000, 250, 300), (1000, 600, 60), (1e9, 0, 60)],
 )
 def test_ask_timeout(excess: float, spent: float, seconds: int) -> None:
     assert ask_timeout_s(OF, excess, spent) == seconds  # cap 500, at most an hour
 
 
 @given(st.floats(0.01, 1e6), st.floats(0, 1e4))
-def test_silence_never_costs_more_than_the_cap_beyond_the_first_minute(excess: float, spent: float) -> None:
+def test_silence_and_the_roll_back_after_it_cost_no_more_than_the_cap_beyond_the_first_minute(excess: float, spent: float) -> None:
     seconds = ask_timeout_s(OF, excess, spent)
     assert 60 <= seconds <= OF.ask_timeout_s
-    assert spent + excess * seconds / 3600 <= max(OF.rollback_dollar_cap + 0.01, spent + excess / 60 + 0.01)
+    gone = seconds + 600  # billed until the nodes have terminated
+    assert seconds == 60 or spent + excess * gone / 3600 <= OF.rollback_dollar_cap + 0.01
