@@ -47,7 +47,7 @@ def test_ask_timeout(excess: float, spent: float, seconds: int) -> None:
 
 
 @given(st.floats(0.01, 1e6), st.floats(0, 1e4))
-def test_silence_and_the_roll_back_after_it_cost_no_more_than_the_cap_beyond_the_first_minute(excess: float, spent: float) -> None:
+def test_silence_and_its_roll_back_stay_under_the_cap_but_for_the_first_minute(excess: float, spent: float) -> None:
     seconds = ask_timeout_s(OF, excess, spent)
     assert 60 <= seconds <= OF.ask_timeout_s
     gone = seconds + 600  # billed until the nodes have terminated
