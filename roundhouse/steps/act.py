@@ -75,6 +75,9 @@ class Actor:
         facts = self.sources.gather(incident, now)
         if known is not None:
             return self._continue(known, incident, decision, facts, now)
+        if _made(incident, decision):  # by a twin of this execution, which has watched it already
+            reason = f"{decision.rung.in_words} {decision.instance_id} was called already"
+            return {"status": "called", "reason": reason, "wait_s": self.policy.poll_s}
         if decision.verdict is Verdict.ASK and not self._approved(incident, decision):
             reason = "there is no approval on record for this action on this instance"
             return {"status": "deny", "outcome": "denied", "reason": reason}
@@ -232,6 +235,13 @@ class Actor:
         if again.verdict is Verdict.WAIT:
             return {"status": "wait", "reason": again.reason, "wait_s": wait_s}
         return {"status": "decide", "reason": again.reason, "wait_s": wait_s}
+
+
+def _made(incident: Incident, decision: Decision) -> bool:
+    """True when the incident's newest attempt is this very call, and how it went is not written down yet."""
+    last = incident.attempts[-1] if incident.attempts else None
+    same = last is not None and (last.rung, last.instance_id) == (decision.rung, decision.instance_id)
+    return same and last is not None and last.result == "called"
 
 
 def _tells_of(event: ClusterEvent, entry: LedgerEntry) -> bool:

@@ -41,7 +41,7 @@ def decide(facts: Facts) -> Decision:
     start = _start(facts)
     if isinstance(start, Decision):
         return _expiring(start, facts)
-    for look in (*_FIRST, looks.grace, *_OTHERS, *_LAST):
+    for look in (looks.called, *_FIRST, looks.grace, *_OTHERS, *_LAST):
         if (settled := look(start)) is not None:
             return _expiring(_named(settled, start), facts)
     proposal = _propose(start)

@@ -9,7 +9,7 @@ from roundhouse.line.breaker import TAKING
 from roundhouse.line.decision.facts import View
 from roundhouse.line.decision.verdict import Decision, Guard, Verdict
 from roundhouse.line.event import LOST_READY, CauseClass, Health
-from roundhouse.line.incident import Outcome
+from roundhouse.line.incident import IncidentState, Outcome
 from roundhouse.line.ladder import Rung
 from roundhouse.line.state import NodeStatus
 from roundhouse.line.theirs import Phase, repair_phase
@@ -132,6 +132,27 @@ def in_hand(view: View) -> Decision | None:
     if incident.repair_begun and not incident.attempts and not (begun and begun[1] is Phase.FAILED):
         return wait(view, Guard.IN_HAND, f"HyperPod says that it repairs the node; it has {minutes} min for that")
     return None
+
+
+def called(view: View) -> Decision | None:
+    """Our own call for this incident whose end is not written down: the execution that made it was stopped, or this is
+    its twin. The same rung again leads to the watch, since the ledger knows the call; the next rung would be wrong,
+    and an instance that is gone is what the call was for: the count is still to be restored, the new one to be proved.
+    """
+    incident = view.facts.incident
+    last = incident.attempts[-1] if incident.attempts else None
+    if last is None or last.result != "called":
+        return None
+    under_way = any(
+        entry.state in {"CLAIMED", "CALLED", "UNKNOWN"}
+        and ((entry.kind, entry.subject) == (last.rung.value, last.instance_id) or entry.kind == "add_nodes")
+        for entry in view.facts.history.entries
+        if entry.incident_id == incident.incident_id
+    )
+    if not under_way and incident.state is not IncidentState.PROVING:
+        return None
+    reason = f"{last.rung.in_words} {last.instance_id} was called already: it is watched to its end"
+    return Decision(Verdict.ACT, reason, last.rung, last.instance_id)
 
 
 def _their_repair(view: View) -> tuple[str, Phase] | None:
