@@ -14,6 +14,7 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     reader, policy = runtime.reader(), runtime.settings().policy()
     prover = Prover(
         reader=reader,
+        control=runtime.control(),
         incidents=runtime.incidents(),
         surroundings=runtime.surroundings(),
         runs=runtime.runs(),

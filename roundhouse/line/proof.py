@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from roundhouse.line.slurm import parse_state
 from roundhouse.line.state import Cluster, ClusterEvent, Node, NodeStatus
 
 
@@ -69,11 +70,18 @@ def judge(
     if bad:
         worst = max(bad, key=lambda event: event.at)
         return Proof.FAIL, f"{worst.at:%H:%M:%S} {worst.failure or worst.description}"
-    return _standing(node, since, now, quiet_s=quiet_s, timeout_s=timeout_s)
+    return _standing(cluster, node, since, now, quiet_s=quiet_s, timeout_s=timeout_s)
 
 
-def _standing(node: Node, since: datetime, now: datetime, *, quiet_s: int, timeout_s: int) -> tuple[Proof, str]:
+def _standing(
+    cluster: Cluster, node: Node, since: datetime, now: datetime, *, quiet_s: int, timeout_s: int
+) -> tuple[Proof, str]:
+    missed = _missed_by_slurm(cluster, node)
     match node.status:
+        case NodeStatus.RUNNING if missed:
+            if now - since > timedelta(seconds=timeout_s):
+                return Proof.FAIL, f"{node.instance_id} is Running, but {missed} after {timeout_s // 60} min"
+            return Proof.WAIT, f"{node.instance_id} is Running, but {missed}"
         case NodeStatus.RUNNING:
             quiet = (now - since).total_seconds()
             if quiet < quiet_s:
@@ -90,6 +98,20 @@ def _standing(node: Node, since: datetime, now: datetime, *, quiet_s: int, timeo
             if now - since > timedelta(seconds=timeout_s):
                 return Proof.FAIL, f"{node.instance_id} is still {node.status} after {timeout_s // 60} min"
             return Proof.WAIT, f"{node.instance_id} is {node.status}"
+
+
+def _missed_by_slurm(cluster: Cluster, node: Node) -> str:
+    """What Slurm says against the node, "" for nothing or not known. A snapshot from before the node was back counts
+    too, until a newer one is there or it is too old to be known.
+
+    Down alone says nothing: Slurm leaves a node down that it did not reboot itself, until our drain is taken back.
+    """
+    snapshot, name = cluster.slurm, (node.hostname or "").split(".")[0]
+    if snapshot is None or name not in snapshot.nodes:
+        return ""
+    state = parse_state(snapshot.nodes[name].state)
+    missed = (state.not_responding and not state.powered_off) or state.invalid
+    return f"Slurm still has {name} {snapshot.nodes[name].state}" if missed else ""
 
 
 def _about(event: ClusterEvent, instance_id: str, logical_id: str | None) -> bool:

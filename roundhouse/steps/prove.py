@@ -15,8 +15,17 @@ from roundhouse.line import proof
 from roundhouse.line.incident import Attempt, Incident, IncidentState, end_step, with_result
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster, ClusterEvent
-from roundhouse.ports import BreakerStore, ClusterReader, IncidentStore, NodeTest, Outbox, RunStore, Surroundings
-from roundhouse.steps import evidence, guard, launch
+from roundhouse.ports import (
+    BreakerStore,
+    ClusterReader,
+    ControlStore,
+    IncidentStore,
+    NodeTest,
+    Outbox,
+    RunStore,
+    Surroundings,
+)
+from roundhouse.steps import evidence, guard, look
 from roundhouse.steps.revise import revise
 from roundhouse.steps.watch import PROOF
 
@@ -56,6 +65,7 @@ class Prover:
     """The ports of a proof."""
 
     reader: ClusterReader
+    control: ControlStore
     incidents: IncidentStore
     surroundings: Surroundings
     runs: RunStore
@@ -70,7 +80,7 @@ class Prover:
         (the next rung) · `inconclusive` (people; the node stays drained)."""
         incident = revise(self.incidents, incident_id, lambda same: same)
         attempt = incident.attempts[-1]
-        cluster = self._cluster()
+        cluster = self._cluster(now)
         since = next((s.started_at for s in reversed(incident.steps) if s.name == PROOF), now)
         expected = proof.Expected(
             incident.logical_id,
@@ -137,9 +147,9 @@ class Prover:
         except AwsFailure:
             return ()
 
-    def _cluster(self) -> Cluster | None:
+    def _cluster(self, now: datetime) -> Cluster | None:
         try:
-            return launch.read(self.reader, self.spec.cluster)
+            return look.live(self.reader, self.control, self.policy, now)
         except AwsFailure:
             return None
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from roundhouse.line.proof import Expected, Proof, judge
-from roundhouse.line.state import ClusterEvent, NodeStatus
+from roundhouse.line.state import ClusterEvent, NodeStatus, SlurmNode, SlurmSnapshot
 from tests.line.build import NOW, ago, cluster, iid, node
 
 NEW = cluster(node(1, instance_id=iid(99)))
@@ -56,3 +56,22 @@ def test_proof(live, expected, events, age, verdict):
     proof, reason = judge(live, expected, events, ago(age), NOW, quiet_s=300, timeout_s=5400)
     assert proof is verdict
     assert reason
+
+
+@pytest.mark.parametrize(
+    ("state", "age", "verdict"),
+    [
+        ("DOWN*+DRAIN", 300, Proof.WAIT),
+        ("IDLE*", 300, Proof.WAIT),
+        ("INVAL", 300, Proof.WAIT),
+        ("DOWN*+DRAIN", 5401, Proof.FAIL),
+        ("DOWN+DRAIN", 300, Proof.PASS),  # talks, and waits for its drain to be taken back
+        ("IDLE+DRAIN", 300, Proof.PASS),
+        ("IDLE*+POWERED_DOWN", 300, Proof.PASS),
+    ],
+)
+def test_a_node_that_slurm_cannot_reach_is_not_proved(state, age, verdict):
+    seen = SlurmSnapshot(7, ago(10), {"ip-10-1-2-1": SlurmNode("ip-10-1-2-1", state)})
+    proof, reason = judge(replace(NEW, slurm=seen), EXPECTED, (), ago(age), NOW, quiet_s=300, timeout_s=5400)
+    assert proof is verdict
+    assert ("Slurm still has" in reason) is (verdict is not Proof.PASS)
