@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -17,6 +17,10 @@ from roundhouse.errors import MalformedEvent
 from roundhouse.line.event import CauseClass, Event, Health, Source
 from roundhouse.triage.causes import APPLICATION_XIDS, cause_of_fault, cause_of_xid, xid_of
 from roundhouse.triage.payload import mapping, moment, optional_text, text
+
+MOST_RECORDS = 50  # in a piece: each is read against the incidents, and a whole batch of pieces within a Lambda's time
+MOST_BYTES = 200_000  # of a piece's records as JSON: a queue's message has a limit
+MOST_TEXT = 30_000  # characters of a record's message, which written as JSON may be six times as long
 
 _GROUP = re.compile(r"/aws/sagemaker/Clusters/([^/]+)/[^/]+")
 _STREAM = re.compile(r"SagemakerHealthMonitoringAgent/(.+)/(i-[0-9a-f]+)")
@@ -43,6 +47,31 @@ def read(payload: Mapping[str, Any], ingest_time: datetime) -> list[Event]:
         raise MalformedEvent("payload.logEvents: expected a list")
     found = (_record(record, in_group[1], in_stream[1], in_stream[2], ingest_time) for record in records)
     return [event for event in found if event is not None]
+
+
+def pieces(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The payload in pieces that a queue takes, in order. A subscription may deliver thousands of records at once, of
+    any length; one that is too long is cut, and then read as what it is: unreadable."""
+    records = payload.get("logEvents")
+    piece: list[object] = []
+    size = 0
+    for record in records if isinstance(records, list) else ():
+        cut = _cut(record)
+        length = len(json.dumps(cut))
+        if piece and (len(piece) == MOST_RECORDS or size + length > MOST_BYTES):
+            yield {**payload, "logEvents": piece}
+            piece, size = [], 0
+        piece.append(cut)
+        size += length
+    if piece or not isinstance(records, list):
+        yield {**payload, **({"logEvents": piece} if piece else {})}
+
+
+def _cut(record: object) -> object:
+    message = record.get("message") if isinstance(record, dict) else None
+    return (
+        {**record, "message": message[:MOST_TEXT]} if isinstance(record, dict) and isinstance(message, str) else record
+    )
 
 
 def _record(raw: object, cluster: str, group: str, instance_id: str, ingest_time: datetime) -> Event | None:

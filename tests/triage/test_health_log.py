@@ -9,7 +9,7 @@ import pytest
 
 from roundhouse.errors import MalformedEvent
 from roundhouse.line.event import CauseClass, Health, Source
-from roundhouse.triage.health_log import read
+from roundhouse.triage.health_log import MOST_BYTES, MOST_RECORDS, MOST_TEXT, pieces, read
 
 DATA = Path(__file__).parent.parent / "data" / "events"
 C, BAD = CauseClass, Health.UNHEALTHY
@@ -118,3 +118,22 @@ def test_no_line_hides_the_finding_beside_it(line):
     events = read(records(dcgm(79), line), NOW)
     assert events[0].code == "xid-79"
     assert time.monotonic() - began < 1
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [["x"] * 10_000, ["x" * 250_000] * 20, ["\x00" * 250_000] * 5, ["é" * 40_000, "x"], ["x"], []],
+    ids=["many", "long", "control characters", "escaped", "one", "none"],
+)
+def test_a_payload_of_any_size_goes_into_a_queue_and_loses_no_record(messages):
+    made = list(pieces(records(*messages)))
+    assert all(
+        len(json.dumps(piece)) < MOST_BYTES + 1_000 and len(piece["logEvents"]) <= MOST_RECORDS for piece in made
+    )
+    assert [one["message"] for piece in made for one in piece["logEvents"]] == [m[:MOST_TEXT] for m in messages]
+    assert all(piece["logStream"] == PAYLOAD["logStream"] for piece in made)
+
+
+def test_what_has_no_records_goes_on_as_it_is():
+    odd = {"messageType": "CONTROL_MESSAGE", "logEvents": None}
+    assert list(pieces(odd)) == [odd]
