@@ -53,11 +53,6 @@ def play(stage: Stage) -> None:
         "the incident to close", lambda: _closed(stage, old), stage.patience * 2, lambda: demo.incident_of(old)
     )
     node = next(n for n in demo.workers() if n["logical_id"] == before["logical_id"])
-    checks.equal(ACT, "the incident ends as repaired", str(incident.outcome), "repaired")
-    checks.that(ACT, "another instance", node["instance_id"] not in {None, old}, node["instance_id"])
-    checks.equal(ACT, "under the same name", node["hostname"], name)
-    checks.equal(ACT, "billed as reserved", node["billed"], "reserved")
-    checks.equal(ACT, "64 workers are Running", sum(n["status"] == "Running" for n in demo.workers()), 64)
     calls = [c for c in house.calls(of="demo") if old in str(c["params"])]
     checks.equal(
         ACT,
@@ -65,6 +60,11 @@ def play(stage: Stage) -> None:
         [c["operation"] for c in calls],
         ["BatchReplaceClusterNodes"],
     )
+    checks.equal(ACT, "the incident ends as repaired", str(incident.outcome), "repaired")
+    checks.that(ACT, "another instance", node["instance_id"] not in {None, old}, node["instance_id"])
+    checks.equal(ACT, "under the same name", node["hostname"], name)
+    checks.equal(ACT, "billed as reserved", node["billed"], "reserved")
+    checks.equal(ACT, "64 workers are Running", sum(n["status"] == "Running" for n in demo.workers()), 64)
     approval = demo.approvals.get(approval_id(question))
     checks.equal(
         ACT,
