@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +19,8 @@ from roundhouse.line.event import CauseClass, Event, Health, Source
 from roundhouse.triage.causes import APPLICATION_XIDS, cause_of_fault, cause_of_xid, xid_of
 from roundhouse.triage.payload import mapping, moment, optional_text, text
 
-MOST_RECORDS = 50  # in a piece: each is read against the incidents, and a whole batch of pieces within a Lambda's time
+MOST_RECORDS = 1000  # in a piece
+MOST_CODES = 20  # told apart in a piece: each event is read against all incidents, and a node may write anything
 MOST_BYTES = 200_000  # of a piece's records as JSON: a queue's message has a limit
 MOST_TEXT = 30_000  # characters of a record's message, which written as JSON may be six times as long
 
@@ -28,7 +30,8 @@ _CONDITION = re.compile(r"Node condition (\w+) is now: (\w+)")
 
 
 def read(payload: Mapping[str, Any], ingest_time: datetime) -> list[Event]:
-    """The events in a decoded subscription payload; none for control messages and records of other kinds.
+    """The events in a decoded subscription payload, oldest first; none for control messages and records of other kinds.
+    Records that say the same are one event, of the newest one's time, that counts them.
 
     Cluster, group and instance come from the names of log group and stream. Raises MalformedEvent when these are not
     a health agent's.
@@ -46,7 +49,20 @@ def read(payload: Mapping[str, Any], ingest_time: datetime) -> list[Event]:
     if not isinstance(records, list):
         raise MalformedEvent("payload.logEvents: expected a list")
     found = (_record(record, in_group[1], in_stream[1], in_stream[2], ingest_time) for record in records)
-    return [event for event in found if event is not None]
+    return _merged(event for event in found if event is not None)
+
+
+def _merged(events: Iterable[Event]) -> list[Event]:
+    """One event for each thing that is said: a log that is flooded must not keep the queue from other nodes' news."""
+    said: dict[tuple[str, CauseClass, Health], Event] = {}
+    for event in events:
+        same = (event.code, event.cause, event.health)
+        if same not in said and len(said) >= MOST_CODES:
+            same = ("", event.cause, event.health)
+        known = said.get(same)
+        newest = event if known is None or event.source_time >= known.source_time else known
+        said[same] = replace(newest, count=event.count + (known.count if known else 0))
+    return sorted(said.values(), key=lambda event: event.source_time)
 
 
 def pieces(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
