@@ -24,6 +24,7 @@ _OURS = ("AWS_", "ROUNDHOUSE_", "POWERTOOLS_", "SLACK_")
 def pytest_configure(config: pytest.Config) -> None:
     """What session fixtures and subprocesses inherit."""
     config.addinivalue_line("markers", "slow: takes more than ten seconds; -m 'not slow' leaves it out")
+    config.addinivalue_line("markers", "alone: runs a whole house on a fast clock, so nothing else may run beside it")
     for name in [name for name in os.environ if name.startswith(_OURS)]:
         del os.environ[name]
     os.environ.update(_FAKE)
