@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from roundhouse.contracts.ledger import LedgerEntry, LedgerState
 from roundhouse.line.breaker import BreakerState, BreakerStatus
 from roundhouse.line.decision import Facts, Guard, Verdict, applied, decide, explain, held_since, recheck
+from roundhouse.line.decision.decide import NOT_KNOWN
 from roundhouse.line.event import LOST_READY, CauseClass
 from roundhouse.line.incident import Attempt, IncidentState, Outcome, Step, admit, begin_step, close, with_event
 from roundhouse.line.ladder import History, Rung
@@ -213,7 +214,21 @@ STARTING = "Instance {} is starting as part of instance replacement in Cluster t
             {"cluster": cluster(status="Deleting")}, Verdict.CLOSE, Guard.CLUSTER_BUSY, "deleted", id="deleting"
         ),
         pytest.param(
-            {"cluster": cluster(status="Gone", nodes=())}, Verdict.CLOSE, Guard.CLUSTER_BUSY, "gone", id="gone"
+            {"cluster": cluster(status="Gone", nodes=())},
+            Verdict.HOLD,
+            Guard.LIVE_STATE,
+            "no such cluster",
+            id="not known",
+        ),
+        pytest.param(
+            {
+                "cluster": cluster(status="Gone", nodes=()),
+                "incident": incident(steps=(Step("held", ago(900), None, NOT_KNOWN),)),
+            },
+            Verdict.CLOSE,
+            Guard.CLUSTER_BUSY,
+            "gone",
+            id="gone",
         ),
         pytest.param(
             {"cluster": cluster(status="Failed")}, Verdict.HUMAN, Guard.CLUSTER_BUSY, "made again", id="failed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from roundhouse.line.decision import guards, looks
 from roundhouse.line.decision.facts import Facts, View, view_of
@@ -16,6 +16,8 @@ from roundhouse.line.policy import Mode
 from roundhouse.line.state import GONE
 
 HELD = "held"  # name of the step that runs while a guard holds an incident
+GONE_FOR = timedelta(minutes=15)  # one answer that there is no such cluster may be a slip of the service
+NOT_KNOWN = "HyperPod says that there is no such cluster: looked at again before that is believed"
 _Look = Callable[[View], Decision | None]
 _Guard = Callable[[View, Decision], Decision | None]
 
@@ -114,12 +116,20 @@ def _start(facts: Facts) -> View | Decision:
     if cluster is None:
         reason = "HyperPod could not be read: the node's state is unknown, so nothing is done"
         return Decision(Verdict.HOLD, reason, guard=Guard.LIVE_STATE, wait_s=poll)
-    if cluster.status in {GONE, "Deleting"}:
+    if cluster.status == "Deleting" or (cluster.status == GONE and _gone_for(incident, facts.now) >= GONE_FOR):
         return looks.close(Outcome.IGNORED, "the cluster is gone, or being deleted", Guard.CLUSTER_BUSY)
+    if cluster.status == GONE:
+        return Decision(Verdict.HOLD, NOT_KNOWN, guard=Guard.LIVE_STATE, wait_s=poll)
     if not cluster.nodes:
         reason = "HyperPod lists no node at all: an empty answer is unknown, never all well"
         return Decision(Verdict.HOLD, reason, guard=Guard.LIVE_STATE, wait_s=poll)
     return view_of(facts, cluster)
+
+
+def _gone_for(incident: Incident, now: datetime) -> timedelta:
+    """How long the incident has been held because its cluster is not known; zero when it is held for something else."""
+    held = [s for s in incident.steps if s.name == HELD and s.ended_at is None and s.detail == NOT_KNOWN]
+    return now - held[0].started_at if held else timedelta()
 
 
 def _propose(view: View) -> Decision:
