@@ -148,4 +148,4 @@ def outdate(approval: Approval, now: datetime) -> Approval:
 
 def _decided(approval: Approval) -> str:
     label = next((o.label for o in approval.options if o.choice == approval.choice), approval.choice or "nothing")
-    return f"{label}, by <@{approval.decided_by}>" if approval.decided_by else label
+    return f"{label}, by {approval.decided_by}" if approval.decided_by else label

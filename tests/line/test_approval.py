@@ -132,3 +132,8 @@ def test_ids_ask_once_and_belong_to_one_instance():
     assert len(others) == 4
     assert ours not in others
     assert len(ours) < 40
+
+
+def test_who_decided_is_said_by_id_since_every_channel_draws_names_its_own_way():
+    second = answer(answer(QUESTION, CLICK, NOW).approval, replace(CLICK, user="U0BBB"), NOW)
+    assert second.message == "Already decided: Approve, by U0AAA."
