@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import time
@@ -27,6 +28,7 @@ SCENARIO = REPOSITORY / "simulator" / "scenarios" / "demo.toml"
 WORKDIR = REPOSITORY / "build" / "demo"
 SCALE, SLOW_SCALE = 300.0, 45.0  # virtual seconds in a real one; slow for people who click themselves
 WAIT_VIRTUAL_MIN = 150.0  # longest wait of one kind, in virtual minutes
+BUSY = 2.0  # runnable processes to a core that the demo still keeps pace with
 PATIENCE_S = 45.0  # and never shorter than that in real seconds: machines are busy at times
 
 
@@ -49,7 +51,7 @@ def play(
     the play with the first check that is not true. `assembly` is deployed instead of what would be synthesized, by
     environment. `workdir` is emptied, and takes logs, records and checks.
     """
-    scale = scale or (SLOW_SCALE if interactive else SCALE)
+    scale = scale or (SLOW_SCALE if interactive else SCALE / _busy())
     unknown = sorted(set(acts) - {act.ACT for act in ACTS})
     if unknown:
         console.print(f"no act {', '.join(unknown)}: there are {', '.join(act.ACT for act in ACTS)}", style="red")
@@ -97,6 +99,12 @@ def play(
             console.print(f"Slack: {house.slack.page_url}   AWS: {house.aws.endpoint}   Ctrl-C ends it.")
             signal.pause()
     return 1 if checks.failed else 0
+
+
+def _busy() -> float:
+    """How many times slower than alone a process is here, from 1: on a busy machine virtual time must not run away."""
+    cores = os.cpu_count() or 1
+    return max(1.0, os.getloadavg()[0] / (BUSY * cores))
 
 
 def _programme(acts: Sequence[str], quick: bool) -> list[ModuleType]:
