@@ -41,6 +41,7 @@ def table_of(incidents: list[Incident]) -> Table:
 
 def listing(deployment: Deployment, days: float, only_open: bool, as_json: bool, out: Console) -> None:
     """Incidents opened in the last `days` days; JSON is a list of whole records."""
+    deployment.check_account()
     since = datetime.now(UTC) - timedelta(days=days)
     found = list(deployment.incidents.of_cluster(deployment.cluster, since))
     if only_open:
@@ -56,6 +57,7 @@ def listing(deployment: Deployment, days: float, only_open: bool, as_json: bool,
 
 def explain(deployment: Deployment, incident_id: str, as_json: bool, out: Console) -> None:
     """One incident in words: what was seen, what was decided and why, what was done, how long each step took."""
+    deployment.check_account()
     incident = deployment.incidents.get(incident_id)
     if incident is None:
         raise BadInput(f"no incident {incident_id!r} in {deployment.environment.name}: see `roundhouse incidents`")

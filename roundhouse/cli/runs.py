@@ -55,7 +55,9 @@ def follow(deployment: Deployment, run_id: str, out: Console) -> int:
 
 
 def status(deployment: Deployment, watch: bool, as_json: bool, out: Console) -> int:
-    """One look, or a refreshed one. Never changes anything."""
+    """One look, or a refreshed one. Never changes anything. Refuses credentials of another account: the tables of the
+    same names there would tell of another cluster."""
+    deployment.check_account()
     if as_json:
         out.print_json(json.dumps(_document(deployment)))
         return 0
