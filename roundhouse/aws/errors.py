@@ -99,7 +99,8 @@ def from_botocore_error(operation: str, error: BotoCoreError | ResponseParserErr
     if isinstance(error, HTTPClientError | ConnectionError | ResponseStreamingError | ResponseParserError):
         return _made(Unavailable, operation, code, str(error))
     if isinstance(error, NoCredentialsError | PartialCredentialsError | CredentialRetrievalError):
-        return _made(AccessDenied, operation, code, str(error))
+        hint = "set AWS_PROFILE, or sign in again"
+        return AccessDenied(f"{operation} was not called: {error} ({hint})", operation=operation, code=code)
     if isinstance(error, ParamValidationError):
         return _made(InvalidRequest, operation, code, str(error))
     if isinstance(error, NoRegionError):

@@ -96,6 +96,11 @@ def test_an_absent_thing_may_be_called_invalid(operation: str, message: str, kin
     assert type(raised(answer("ValidationException", operation=operation, message=message))) is kind
 
 
+def test_missing_credentials_say_what_to_set() -> None:
+    ours = raised(NoCredentialsError(), "GetItem")
+    assert str(ours) == "GetItem was not called: Unable to locate credentials (set AWS_PROFILE, or sign in again)"
+
+
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
