@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
@@ -29,6 +30,8 @@ REMEDIES = {
     "union_tag_not_found": 'Say which kind: kind = "none", "training_plan" or "account_reservation"',
 }
 
+SECRET = re.compile("token|password|signing_secret|secret_key|access_key|webhook", re.IGNORECASE)
+
 
 def path_of(location: Iterable[int | str]) -> str:
     """`('groups', 1, 'discount', 'training_plan', 'az_id')` → `groups[1].discount.az_id`."""
@@ -47,12 +50,21 @@ def path_of(location: Iterable[int | str]) -> str:
 def from_pydantic(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
     """Every error as a problem."""
     problems = []
-    for detail in error.errors(include_url=False):
+    details = error.errors(include_url=False)
+    for detail in details:
         location = detail["loc"]
+        if detail["type"] == "too_short" and any(_is_below(other["loc"], location) for other in details):
+            continue  # it is short only of what another problem is about
         value = "" if detail["type"] == "missing" else shown(detail["input"])
+        if detail["type"] == "extra_forbidden" and SECRET.search(str(location[-1])):
+            value = "(not shown)"
         reason, remedy = _words(detail, location, model)
         problems.append(Problem(path_of(location), value, reason, remedy))
     return problems
+
+
+def _is_below(location: tuple[int | str, ...], above: tuple[int | str, ...]) -> bool:
+    return len(location) > len(above) and location[: len(above)] == above
 
 
 def _words(detail: Any, location: tuple[int | str, ...], model: type[BaseModel]) -> tuple[str, str]:
@@ -63,6 +75,8 @@ def _words(detail: Any, location: tuple[int | str, ...], model: type[BaseModel])
         case "missing":
             return "this is required and missing", "Add it"
         case "extra_forbidden":
+            if SECRET.search(str(location[-1])):
+                return "there is no such key", "Secrets are never in this file: see slack.secret_name"
             known = sorted(_section_at(location[:-1], model).model_fields)
             near = get_close_matches(str(location[-1]), known, n=1)
             hint = f"Perhaps {near[0]} is meant" if near else f"Known here: {', '.join(known)}"

@@ -106,6 +106,18 @@ def test_a_misspelt_key_gets_the_nearest_one_as_remedy() -> None:
     assert [p.remedy for p in problems] == ["Perhaps grace is meant"]
 
 
+def test_a_secret_is_not_repeated() -> None:
+    _, problems = examine(changed(**{"slack.bot_token": "xoxb-1-2"}))
+    assert len(problems) == 1
+    assert "xoxb" not in str(problems[0])
+    assert "slack.secret_name" in problems[0].remedy
+
+
+def test_an_array_with_a_bad_element_is_not_called_too_short_as_well() -> None:
+    _, problems = examine(changed(**{"network.subnet_ids": ["subnet-xyz"]}))
+    assert [p.path for p in problems] == ["network.subnet_ids[0]"]
+
+
 def test_problems_of_shape_and_of_rules_are_reported_together() -> None:
     table = changed(
         **{
