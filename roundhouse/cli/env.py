@@ -34,7 +34,7 @@ def check(files: list[str], out: Console) -> int:
             out.print(Text(str(error), style="red"), soft_wrap=True)
             continue
         out.print(Text(f"{path} is good: {environment.cluster.name} in {environment.region}"), soft_wrap=True)
-        for hint in hints(environment):
+        for hint in (*_misnamed(path, environment.name), *hints(environment)):
             out.print(Text(f"  note: {hint}", style="dim"), soft_wrap=True)
     return 1 if faulty else 0
 
@@ -58,6 +58,13 @@ def show(name: str, as_json: bool, out: Console) -> None:
         out.print()
     for hint in hints(environment):
         out.print(Text(f"note: {hint}", style="dim"), soft_wrap=True)
+
+
+def _misnamed(path: Path, name: str) -> list[str]:
+    """A copied file that kept the name of its original deploys over it."""
+    if path.stem == name:
+        return []
+    return [f"Its name is {name!r}, not {path.stem!r}: everything deployed is called by that, and replaces what is."]
 
 
 def _all_files() -> list[Path]:

@@ -55,6 +55,15 @@ def test_check_prints_every_problem_of_every_file(tmp_path: Path) -> None:
     assert "demo.toml is good" in result.output, "a bad file does not hide a good one"
 
 
+def test_a_copy_that_kept_its_name_is_told(tmp_path: Path) -> None:
+    copy = changed(tmp_path, "mine")
+    own = changed(tmp_path, "own", ('name = "example-usw2"', 'name = "own"'))
+    result = CliRunner().invoke(app, ["env", "check", str(copy), str(own)])
+    assert result.exit_code == 0
+    assert result.output.count("Its name is 'example-usw2', not 'mine'") == 1
+    assert "not 'own'" not in result.output
+
+
 def test_a_remedy_in_square_brackets_is_printed_whole(tmp_path: Path) -> None:
     text = EXAMPLE.read_text().replace(
         '[policy.rules.hardware]\nmode = "observe"', '[policy.rules.hardware]\nmode = "act"'
