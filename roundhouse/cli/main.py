@@ -106,7 +106,13 @@ def demo(
         bool, typer.Option("--interactive", help="You click in the Slack page, not a script.")
     ] = False,
     report: Annotated[str, typer.Option(help="Where the HTML report goes.")] = "build/demo/report.html",
-    scale: Annotated[float, typer.Option(help="Virtual seconds per real second.")] = 0,
+    scale: Annotated[
+        float,
+        typer.Option(
+            help="Virtual seconds per real second; smaller is calmer.",
+            show_default="300, less on a busy machine; 45 with --interactive",
+        ),
+    ] = 0,
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything running at the end, until Ctrl-C.")] = False,
     acts: Annotated[str, typer.Option(help="Comma-separated acts to play; all of them when empty.")] = "",
     assembly: Annotated[
