@@ -8,7 +8,9 @@ import hashlib
 import io
 import logging
 import os
+import shutil
 import sys
+import tempfile
 import threading
 import zipfile
 from pathlib import Path
@@ -36,10 +38,15 @@ class CodeStore:
         target = self.directory / hashlib.sha256(archive).hexdigest()[:24]
         with self._lock:
             if not target.exists():
-                partial = target.with_suffix(".partial")
+                partial = Path(tempfile.mkdtemp(prefix=f"{target.name}-", dir=self.directory))
                 with zipfile.ZipFile(io.BytesIO(archive)) as files:
                     files.extractall(partial)
-                partial.rename(target)
+                try:
+                    partial.rename(target)
+                except OSError:  # another embedded AWS, which shares the directory, was faster: its files are the same
+                    shutil.rmtree(partial, ignore_errors=True)
+                    if not target.exists():
+                        raise
         return target
 
 
