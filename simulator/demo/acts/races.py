@@ -55,6 +55,8 @@ def play(stage: Stage) -> None:
     names = [node["hostname"].split(".")[0] for node in (late, denied)]
     slurm = house.slurm["demo"].nodes
     house.wait("our drains to be undone", lambda: not any(slurm[name].drained for name in names), stage.patience)
+    ends = ("another instance stands in its place", "denied; nothing was done")
+    house.wait("both ends in Slack", lambda: all(house.messages(end, after) for end in ends), stage.patience)
     house.aws.control("heal_node", instance_id=denied["instance_id"], event=False)
 
 
