@@ -12,6 +12,7 @@ from simulator.demo.checks import Checks
 from simulator.demo.house import House
 
 ALICE, BOB, EVE = "U0OPSALICE", "U0OPSBOB", "U0GUESTEVE"
+NAMES = {ALICE: "Alice", BOB: "Bob", EVE: "Eve"}
 Json = dict[str, Any]
 
 
@@ -44,7 +45,9 @@ class Stage:
     def answer(self, question: Json, choice: str, user: str) -> None:
         """Let `user` click; with `interactive` wait for the person instead."""
         if self.interactive:
-            self.say(f"your turn: {self.house.slack.page_url}  (the script would choose {choice!r})")
+            left = f"; {self._seconds_left(question):.0f} s are left" if approval_id(question) else ""
+            script = f"the script would choose {choice!r} as {NAMES[user]}{left}"
+            self.say(f"your turn: {self.house.slack.page_url}  ({script})")
             self.house.wait(
                 "your answer",
                 lambda: not self.house.question(question["text"][:40], float(question["ts"]) - 0.001),
@@ -53,6 +56,13 @@ class Stage:
             return
         delivery = self.house.click(question, choice, user)
         self.say(f"{user} clicks {choice!r}: answered {delivery['status']} in {delivery['elapsed']:.2f} s")
+
+    def _seconds_left(self, question: Json) -> float:
+        """Real seconds until a question expires."""
+        found = (each.approvals.get(approval_id(question)) for each in self.house.deployed.values())
+        ends = [approval.expires_at for approval in found if approval]
+        left = (ends[0] - self.now()).total_seconds() if ends else 0.0
+        return max(0.0, left) / self.house.aws.clock.scale
 
     def newest_message(self) -> float:
         """Slack time of the newest message, to look only at later ones."""
