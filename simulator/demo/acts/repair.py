@@ -85,6 +85,7 @@ def play(stage: Stage) -> None:
     wanted = ["grace", "drain", "approval", "repair", "proof", "resume"]
     checks.that(ACT, "each step and its time is told", [s for s in wanted if s in taken] == wanted, taken)
     slurm = house.slurm["demo"].nodes[name.split(".")[0]]
+    house.wait("our drain to be taken back", lambda: not slurm.drained, stage.patience)
     checks.equal(
         ACT,
         "drained by us and taken back",
