@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from rich.console import Console
 
+from roundhouse.cli import main as cli_main
 from roundhouse.cli.main import main
 from roundhouse.cli.wiring import ENVIRONMENTS, Deployment
 from roundhouse.environment import load
@@ -63,6 +65,9 @@ def deployment(monkeypatch: pytest.MonkeyPatch) -> MemoryDeployment:
 def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     """`shell("env", "check")`: the command's exit code and what it printed, 120 columns wide."""
     monkeypatch.setenv("COLUMNS", "120")
+    # made anew: a console keeps the width of the moment when its module was first imported, by whichever test
+    monkeypatch.setattr(cli_main, "out", Console(highlight=False, width=120))
+    monkeypatch.setattr(cli_main, "err", Console(stderr=True, highlight=False, width=120))
 
     def run(*arguments: str) -> Ended:
         monkeypatch.setattr(sys, "argv", ["roundhouse", *arguments])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import typing
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,25 @@ def make_deployment(**changes: object) -> Deployment:
     return Deployment(**given)  # type: ignore[arg-type]
 
 
+def forget_borrowed_annotations() -> None:
+    """Undo what other tests' libraries leave on typing's own classes when they ask them for annotations.
+
+    jsii's type checker takes everything that has `__annotations__` for a named tuple, and an empty one stays on the
+    class of `Tuple[X, ...]` once somebody has asked for it.
+    """
+    for kind in type(typing.Tuple[int, ...]).__mro__:  # noqa: UP006
+        if kind is not object and "__annotations__" in vars(kind):
+            del kind.__annotations__
+
+
+@pytest.fixture(autouse=True)
+def borrowed_annotations_forgotten() -> None:
+    forget_borrowed_annotations()
+
+
 def synthesize(deployment: Deployment, out: Path) -> Path:
     """The deployment's cloud assembly in `out`, held to AwsSolutions as in app.py."""
+    forget_borrowed_annotations()
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     app = new_app(
         outdir=str(out),
@@ -74,6 +92,7 @@ def synthesize(deployment: Deployment, out: Path) -> Path:
 
 def synthesize_state(deployment: Deployment, out: Path) -> Templates:
     """The State stack alone, which takes no time."""
+    forget_borrowed_annotations()
     app = App(outdir=str(out), builtin_cloud_formation_validation=False, analytics_reporting=False)
     place = Environment(account=deployment.account, region=deployment.region)
     StateStack(app, "Roundhouse-test-State", deployment=deployment, env=place)
