@@ -137,8 +137,8 @@ def _hint(notice: Notice) -> str:
     if notice.kind in _QUIET or notice.kind is NoticeKind.APPROVAL_SETTLED or not subject:
         return ""
     hints = {
-        "incident": f"Why and with what evidence: `roundhouse explain {one_line(subject, 200)}`",
-        "run": "How far it is: `roundhouse status --watch`",
+        "incident": f"Why and with what evidence: `roundhouse explain {one_line(subject, 200)} -e NAME`",
+        "run": "How far it is: `roundhouse status -e NAME --watch`",
         "breaker": "What is held back: `roundhouse incidents`",
     }
     return hints.get(topic, "")

@@ -75,7 +75,7 @@ def incident_facts(incident: Incident) -> dict[str, str]:
         "Node": incident.slurm_name or "unknown",
         "Instance": incident.instance_id,
         "Cause": f"{incident.cause.value}: {incident.code}",
-        "Seen": f"{incident.event_count} times since {incident.opened_at:%d %b %H:%M:%S} UTC",
+        "Seen": f"{incident.event_count} {'time' if incident.event_count == 1 else 'times'} since {incident.opened_at:%d %b %H:%M:%S} UTC",
     }
     if incident.evidence:
         facts["Evidence"] = incident.evidence[-1].text
