@@ -58,6 +58,11 @@ def cause(text: object) -> str:
     return str(said.get("errorMessage") or text) if isinstance(said, dict) else str(text)
 
 
+def times(count: int) -> str:
+    """`once`, `2 times`, …"""
+    return "once" if count == 1 else f"{count} times"
+
+
 def node_name(incident: Incident) -> str:
     """How people know the node, with the instance that the incident is about; a group or the cluster by its name."""
     kind, _, name = incident.instance_id.partition(":")
@@ -75,7 +80,7 @@ def incident_facts(incident: Incident) -> dict[str, str]:
         "Node": incident.slurm_name or "unknown",
         "Instance": incident.instance_id,
         "Cause": f"{incident.cause.value}: {incident.code}",
-        "Seen": f"{incident.event_count} {'time' if incident.event_count == 1 else 'times'} since {incident.opened_at:%d %b %H:%M:%S} UTC",
+        "Seen": f"{times(incident.event_count)} since {incident.opened_at:%d %b %H:%M:%S} UTC",
     }
     if incident.evidence:
         facts["Evidence"] = incident.evidence[-1].text
