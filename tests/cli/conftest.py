@@ -61,13 +61,17 @@ def deployment(monkeypatch: pytest.MonkeyPatch) -> MemoryDeployment:
     return made
 
 
+@pytest.fixture(autouse=True)
+def wide_consoles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """120 columns: a console keeps the width of the moment when its module was first imported, by whichever test."""
+    monkeypatch.setattr(cli_main, "out", Console(highlight=False, width=120))
+    monkeypatch.setattr(cli_main, "err", Console(stderr=True, highlight=False, width=120))
+
+
 @pytest.fixture
 def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     """`shell("env", "check")`: the command's exit code and what it printed, 120 columns wide."""
     monkeypatch.setenv("COLUMNS", "120")
-    # made anew: a console keeps the width of the moment when its module was first imported, by whichever test
-    monkeypatch.setattr(cli_main, "out", Console(highlight=False, width=120))
-    monkeypatch.setattr(cli_main, "err", Console(stderr=True, highlight=False, width=120))
 
     def run(*arguments: str) -> Ended:
         monkeypatch.setattr(sys, "argv", ["roundhouse", *arguments])
