@@ -69,7 +69,7 @@ OF_CODE = (
         ),
         acts="outage",
         act="outage",
-        must="nothing was called",
+        must="nothing was drained",  # what comes before every call
     ),
     Sabotage(
         "anybody_may_approve",

@@ -43,8 +43,8 @@ def play(stage: Stage) -> None:
 
     house.wait("an incident for every node", lambda: len(told()) >= COUNT, stage.patience, lambda: len(told()))
     stage.pass_time(25)  # longer than the grace of every rule
-    checks.equal(ACT, "nothing was called", called(), [])
     checks.equal(ACT, "nothing was drained", len(house.slurm["demo"].commands), commands)
+    checks.equal(ACT, "nothing was called", called(), [])
     checks.equal(ACT, "one incident for each node", len(told()), COUNT)
     said = [m["text"].splitlines()[0][:70] for m in house.messages(after=after)]
     checks.that(ACT, "one message", len(said) == 1, said)
