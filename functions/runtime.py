@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 import warnings
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import cache, wraps
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aws_lambda_powertools import Logger, Metrics
 
+from functions.clocks import ScaledClock, SystemClock
 from functions.untraced import Untraced
 from roundhouse.contracts import names as contract
 from roundhouse.errors import MissingSetting, RoundhouseError
@@ -99,24 +98,6 @@ def handler(function: Handler) -> Handler:
 
 
 # Time ------------------------------------------------------------------------------------------------------------
-class SystemClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-
-class ScaledClock:
-    """Virtual time: `origin + (real - origin) * scale`, all in Unix seconds."""
-
-    def __init__(self, origin: float, scale: float) -> None:
-        self.origin = origin
-        self.scale = scale
-
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(self.origin + (time.time() - self.origin) * self.scale, UTC)
-
-
 @_once
 def clock() -> ports.Clock:
     """The line's clock; virtual when ROUNDHOUSE_CLOCK says so. Raises MissingSetting when that is not two numbers."""

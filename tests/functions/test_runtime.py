@@ -85,7 +85,7 @@ def test_the_clock_is_the_machines() -> None:
 
 def test_virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUNDHOUSE_CLOCK", "1790000000.000000,60.0")
-    monkeypatch.setattr("functions.runtime.time.time", lambda: 1790000010.0)
+    monkeypatch.setattr("functions.clocks.time.time", lambda: 1790000010.0)
     assert runtime.clock().now() == datetime.fromtimestamp(1790000600, UTC)
     assert abs(runtime.wall_clock().now() - datetime.now(UTC)) < timedelta(seconds=5)
 
