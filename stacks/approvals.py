@@ -40,7 +40,7 @@ class ApprovalsStack(Stack):
     ) -> None:
         super().__init__(scope, id, **options)
         factory = FunctionFactory(self, deployment, made, queues)
-        self.functions: dict[str, lambda_.Function] = {
+        self.functions: dict[str, lambda_.Alias] = {
             name: factory.make(name) for name in ("answer_slack", "settle_approval", "post_slack")
         }
         factory.reads_queue(self.functions["settle_approval"], SETTLE_QUEUE, batch=1, at_once=5)

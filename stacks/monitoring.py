@@ -38,7 +38,7 @@ class MonitoringStack(Stack):
         id: str,
         *,
         deployment: Deployment,
-        functions: Mapping[str, lambda_.IFunction],
+        functions: Mapping[str, lambda_.Alias],
         machines: Mapping[str, sfn.IStateMachine],
         queues: Mapping[str, sqs.IQueue],
         dead_letters: Mapping[str, sqs.IQueue],
@@ -69,7 +69,9 @@ class MonitoringStack(Stack):
                 ("aborted", machine.metric_aborted(period=_MINUTES_5, statistic="Sum")),
             ):
                 self._alarm(f"{short}-{end}", metric, 1, f"An execution of {name} ended as {end.replace('-', ' ')}")
-        for name, function in functions.items():
+        # a function's own metrics count the calls of every version, the one just replaced included
+        watched = {name: alias.lambda_ for name, alias in functions.items()}
+        for name, function in watched.items():
             short = name.replace("_", "-")
             errors = function.metric_errors(period=_MINUTES_5, statistic="Sum")
             throttles = function.metric_throttles(period=_MINUTES_5, statistic="Sum")
@@ -87,7 +89,7 @@ class MonitoringStack(Stack):
             1,
             "The breaker is open: no automatic action until people have looked or the canary has passed",
         )
-        self._dashboard(functions, machines, queues, dead_letters)
+        self._dashboard(watched, machines, queues, dead_letters)
 
     def _own(self, metric: str) -> cw.Metric:
         """A metric that functions write; its one dimension is the deployment, as Powertools' service name."""

@@ -136,7 +136,7 @@ class SignalsStack(Stack):
             retry_attempts=185,
         )
 
-    def _calls(self, function: lambda_.Function) -> targets.LambdaFunction:
+    def _calls(self, function: lambda_.Alias) -> targets.LambdaFunction:
         return targets.LambdaFunction(
             function,
             dead_letter_queue=self.dead_letters[DELIVERIES],

@@ -55,7 +55,7 @@ class WorkflowsStack(Stack):
     ) -> None:
         super().__init__(scope, id, **options)
         factory = FunctionFactory(self, deployment, made, queues)
-        self.functions: dict[str, lambda_.Function] = {name: factory.make(name) for name in (*REPAIR, *CREATION)}
+        self.functions: dict[str, lambda_.Alias] = {name: factory.make(name) for name in (*REPAIR, *CREATION)}
         waits = deployment.cluster.waits
         values = {
             "cluster_name": deployment.cluster.cluster,

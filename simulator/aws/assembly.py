@@ -15,9 +15,11 @@ from typing import Any
 
 from simulator.aws import (
     alarms,
+    decisions,
     events,
     hooks,
     iam,
+    lambda_roles,
     lambdas,
     log_patterns,
     metrics,
@@ -48,11 +50,12 @@ CONTROL_PREFIX = "/_simulator/"
 class EmbeddedProcess:
     """The assembled AWS of this process: an ASGI application and what must be stopped at the end."""
 
-    def __init__(self, settings: Settings, world: Any, pool: lambdas.Pool) -> None:
+    def __init__(self, settings: Settings, world: Any, pool: lambdas.Pool, decided: decisions.Decisions) -> None:
         self.stop = asyncio.Event()
         self._settings = settings
         self._world = world
         self._pool = pool
+        self._decided = decided
         self._loop: asyncio.AbstractEventLoop | None = None
         threading.Thread(target=self._tick, daemon=True, name="world").start()
         threading.Thread(target=self._watch_metrics, daemon=True, name="metrics").start()
@@ -107,6 +110,8 @@ class EmbeddedProcess:
             return 200, {"now": clock.now().isoformat(), "origin": clock.origin, "scale": clock.scale}
         if command == "workers":
             return 200, {"pids": self._pool.pids()}
+        if command == "decisions":
+            return 200, {"decisions": self._decided.counts()}
         if command == "warm":
             return 200, await asyncio.to_thread(self._warm)
         try:
@@ -121,7 +126,7 @@ class EmbeddedProcess:
         from ministack.services import lambda_svc
 
         events.as_account(self._settings)
-        functions = dict(lambda_svc._functions.items())
+        functions = {name: _called(each) for name, each in dict(lambda_svc._functions.items()).items()}
         context = contextvars.copy_context()
         with concurrent.futures.ThreadPoolExecutor(WARMED_AT_ONCE) as starts:
             begun = {name: starts.submit(context.copy().run, self._pool.warm, each) for name, each in functions.items()}
@@ -154,6 +159,8 @@ def assemble(settings: Settings, scenario: dict[str, Any], world_spec: str, code
     code.mkdir(parents=True, exist_ok=True)
     pool = lambdas.Pool(settings, code)
     world = build_world(world_spec, scenario, settings.clock, events.LiveSignals(settings))
+    decided = decisions.Decisions(settings.records)
+    decisions.install(decided)
     virtual_time.install(settings)
     events.install(settings)
     log_patterns.install()
@@ -162,11 +169,21 @@ def assemble(settings: Settings, scenario: dict[str, Any], world_spec: str, code
     resources.install(settings)
     engine.install(settings)
     metrics.install()
+    lambda_roles.install(settings)
     alarms.install(settings)
     iam.install(world.cluster_arn, engine.machine_of_token)
     services.register(world.services, Models(settings.models), iam.further_refusal)
     seed_subnets(settings, world.subnets)
-    return EmbeddedProcess(settings, world, pool)
+    return EmbeddedProcess(settings, world, pool, decided)
+
+
+def _called(function: dict[str, Any]) -> dict[str, Any]:
+    """The version that callers get: that of the function's alias, else the newest code."""
+    from ministack.services import lambda_svc
+
+    alias = next(iter(function.get("aliases") or ()), None)
+    record: dict[str, Any] = lambda_svc._effective_func_record_for_qualifier(function, alias)[0] or function
+    return record
 
 
 def seed_subnets(settings: Settings, subnets: list[dict[str, Any]]) -> None:

@@ -84,6 +84,8 @@ HOOKS: tuple[Hook, ...] = (
     _hook(SERVICES + "cloudwatch_logs", "_fanout_to_subscription_filters", "group_name stream_name events"),
     _hook(SERVICES + "apigateway", "_extract_lambda_ref_from_integration_uri", "uri"),
     _hook(SERVICES + "lambda_svc", "_get_func_record_for_ref", "function_ref"),
+    _hook(SERVICES + "lambda_svc", "_get_base_func_record_for_ref", "function_ref"),
+    _hook(SERVICES + "lambda_svc", "_effective_func_record_for_qualifier", "func qualifier"),
     _hook(SERVICES + "sqs", "queue_policy_allows", "queue_arn service source_arn source_account"),
     _hook(SERVICES + "sns", "topic_policy_allows", "topic_arn service source_arn source_account"),
     _hook(SERVICES + "sns", "_topic_by_arn_any_scope", "topic_arn"),

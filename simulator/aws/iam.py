@@ -88,6 +88,15 @@ def further_refusal(service: str, operation: str, params: dict[str, Any], header
     return None
 
 
+def qualified(arn: str, query_params: Mapping[str, Any]) -> str:
+    """A function's ARN with the version or alias that the call names: permissions on one are not on the other."""
+    given = query_params.get("Qualifier")
+    qualifier = given[0] if isinstance(given, list) and given else given
+    if not qualifier or ":function:" not in arn or arn.count(":") > 6:
+        return arn
+    return f"{arn}:{qualifier}"
+
+
 def install(cluster_arn: ClusterArn, machine_of_token: Callable[[str], str | None]) -> None:
     """Let MiniStack authorise the added services, and answers to task tokens by the machine that gave them out."""
     from ministack.core import iam_actions
@@ -106,7 +115,8 @@ def install(cluster_arn: ClusterArn, machine_of_token: Callable[[str], str | Non
         account_id: str,
     ) -> str:
         if service not in NAMESPACES and b'"taskToken"' not in body:
-            return str(original(service, method, path, headers, body, query_params, region, account_id))
+            arn = str(original(service, method, path, headers, body, query_params, region, account_id))
+            return qualified(arn, query_params) if service == "lambda" else arn
         try:
             params = json.loads(body or b"{}")
         except ValueError:

@@ -69,6 +69,7 @@ class Pool:
         if not code:
             return _refused("InvalidParameterValueException", f"{config.get('FunctionName')} has no code")
         key = _key(config, code)
+        self._retire(_name(config), key)
         worker = self._lease(key, config, code)
         if worker is None:
             return _refused(
@@ -93,6 +94,14 @@ class Pool:
             worker.kill()
         self._release(key, worker)
         return not failed
+
+    def _retire(self, name: str, key: str) -> None:
+        """End idle workers of the function's other versions: an alias that has moved does not come back to them."""
+        with self._lock:
+            old = [each for each in self._idle if each != key and each.startswith(name)]
+            idle = [(each, worker) for each in old for worker in self._idle.pop(each)]
+            for each, worker in idle:
+                self._forget(each, worker)
 
     def close(self) -> None:
         """Kill every worker's process group."""
@@ -194,8 +203,12 @@ class Pool:
 def _key(config: dict[str, Any], code: bytes) -> str:
     layers = [each if isinstance(each, str) else each.get("Arn", "") for each in config.get("Layers") or []]
     variables = sorted(((config.get("Environment") or {}).get("Variables") or {}).items())
-    identity = repr((config.get("FunctionArn"), config.get("Handler"), config.get("Role"), layers, variables))
-    return hashlib.sha256(identity.encode() + hashlib.sha256(code).digest()).hexdigest()
+    identity = repr((config.get("Version"), config.get("Handler"), config.get("Role"), layers, variables))
+    return _name(config) + hashlib.sha256(identity.encode() + hashlib.sha256(code).digest()).hexdigest()
+
+
+def _name(config: dict[str, Any]) -> str:
+    return f"{config['FunctionName']} "
 
 
 def _refused(kind: str, message: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 import tomllib
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--lambda-path", type=Path, action="append", default=[], help="put before the layers")
     parser.add_argument("--lambda-env", action="append", default=[], metavar="NAME=VALUE", help="set in every function")
     parser.add_argument("--cache", type=Path, help="directory kept between runs for unpacked code")
+    parser.add_argument("--iam-records", type=Path, help="folder for a file of what IAM decides, as JSON lines")
     parser.add_argument("--parent", type=int, help="process id whose end ends the launcher")
     return parser.parse_args(argv)
 
@@ -117,6 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         lambda_workers=options.lambda_workers,
         lambda_path=tuple(options.lambda_path),
         outside=dict(each.split("=", 1) for each in options.lambda_env),
+        records=options.iam_records and options.iam_records / f"{uuid.uuid4()}.jsonl",
     )
     set_environment(settings)
     if options.parent:

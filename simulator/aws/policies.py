@@ -6,6 +6,7 @@ Reads MiniStack's stores; changes nothing. Answers are a refusal (code, message)
 import logging
 from typing import Any
 
+from simulator.aws import decisions
 from simulator.aws.settings import Settings
 
 logger = logging.getLogger("simulator.policies")
@@ -19,7 +20,8 @@ def lambda_refusal(function_arn: str, service: str, source_arn: str, settings: S
     from ministack.services import lambda_svc
 
     func, config, name = lambda_svc._get_func_record_for_ref(function_arn)
-    if not func or not config:
+    base = lambda_svc._get_base_func_record_for_ref(function_arn)[0]
+    if not func or not config or not base:
         return "RESOURCE_NOT_FOUND", f"function {name} does not exist"
     context = EvalContext(
         principal_arn="*",
@@ -30,7 +32,7 @@ def lambda_refusal(function_arn: str, service: str, source_arn: str, settings: S
         region=settings.region,
         service_context={"aws:sourcearn": source_arn, "aws:sourceaccount": settings.account},
     )
-    decision: str = evaluate_resource_policy(func.get("policy"), context, service=service).decision
+    decision: str = evaluate_resource_policy(base.get("policy"), context, service=service).decision
     if decision == "Allow":
         return None
     return (
@@ -52,8 +54,9 @@ def role_refusal(role_arn: str, action: str, resource: str, settings: Settings) 
         resource_arn=resource,
         region=settings.region,
     )
-    if iam_evaluator.evaluate(context, policies).decision == "Allow":
-        return None
+    with decisions.about_caller():
+        if iam_evaluator.evaluate(context, policies).decision == "Allow":
+            return None
     return f"{role_arn} does not have permissions to call {action} on {resource}"
 
 

@@ -28,6 +28,9 @@ class Settings:
     outside: Mapping[str, str] = field(default_factory=dict)
     """Addresses of what is not AWS, as variables of every function (SLACK_API_URL): nothing here calls the real one."""
 
+    records: Path | None = None
+    """File that takes what IAM decides about the templates' roles (`simulator.aws.decisions`), as JSON lines."""
+
     @property
     def endpoint(self) -> str:
         """Base URL of every service."""

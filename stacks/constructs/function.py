@@ -1,4 +1,8 @@
-"""The function factory: a Lambda from a folder of functions/, under its own role, with its own log group."""
+"""The function factory: a Lambda from a folder of functions/, under its own role, with its own log group.
+
+Everything calls a function by its alias `live`. A deployment publishes a version and moves the alias to it in one step, so
+that no call ever meets new code with old settings, and what is named in a running execution stays valid.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,10 @@ from stacks.deployment import Deployment
 from stacks.functions import FUNCTIONS
 from stacks.permissions import BASIC, Grant
 from stacks.permissions import FUNCTIONS as GRANTS
+
+
+LIVE = "live"
+"""The alias that everything calls; part of each function's ARN in definitions, so it is never renamed."""
 
 
 class FunctionFactory:
@@ -48,8 +56,8 @@ class FunctionFactory:
             description="Third-party packages of the functions, from requirements-lambda.txt",
         )
 
-    def make(self, name: str, extra: Mapping[str, str] | None = None) -> lambda_.Function:
-        """The function of folder functions/`name`; `extra` adds environment variables."""
+    def make(self, name: str, extra: Mapping[str, str] | None = None) -> lambda_.Alias:
+        """The alias `live` of the function of folder functions/`name`; `extra` adds environment variables."""
         _check(name)
         scope = Construct(self._stack, name)
         running, function_name = FUNCTIONS[name], self._deployment.names.function(name)
@@ -93,15 +101,15 @@ class FunctionFactory:
                 reason="Python 3.13 is what the tests ran on; 3.14 has the same end of support (2029-06-30)",
             )
         )
-        return function
+        return lambda_.Alias(scope, "Live", alias_name=LIVE, version=function.current_version)
 
-    def dead_letters(self, function: lambda_.Function, queue: sqs.IQueue) -> None:
+    def dead_letters(self, function: lambda_.Alias, queue: sqs.IQueue) -> None:
         """Asynchronous calls are tried three times within an hour, then kept in `queue`."""
         function.configure_async_invoke(
             max_event_age=Duration.hours(1), retry_attempts=2, on_failure=destinations.SqsDestination(queue)
         )
 
-    def reads_queue(self, function: lambda_.Function, name: str, *, batch: int, at_once: int) -> None:
+    def reads_queue(self, function: lambda_.Alias, name: str, *, batch: int, at_once: int) -> None:
         """Feed a queue to the function, `batch` messages a call; only failed messages come back."""
         lambda_.EventSourceMapping(
             function,

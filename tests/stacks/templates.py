@@ -61,12 +61,21 @@ class Templates:
                 return self._attribute(stack, argument[0], argument[1], value)
             if function == "Ref":
                 return "aws" if argument == "AWS::Partition" else self._attribute(stack, argument, "Ref", value)
+            if function == "Fn::Select":
+                parts = self.resolve(stack, argument[1])
+                return parts[int(argument[0])] if isinstance(parts, list) else value
+            if function == "Fn::Split":
+                whole = self.resolve(stack, argument[1])
+                return whole.split(argument[0]) if isinstance(whole, str) else value
             if function == "Fn::ImportValue":
                 return self._import(argument, value)
         return {key: self.resolve(stack, each) for key, each in value.items()}
 
     def _attribute(self, stack: str, logical_id: str, attribute: str, otherwise: Any) -> Any:
         resource = self.by_stack[stack]["Resources"].get(logical_id)
+        if resource is not None and resource["Type"] == "AWS::Lambda::Alias" and attribute == "Ref":
+            alias = self.resolve(stack, resource["Properties"])
+            return f"arn:aws:lambda:{PLACE}:function:{alias['FunctionName']}:{alias['Name']}"
         if resource is None or resource["Type"] not in _ARN:
             return otherwise
         arn_attribute, name_property, pattern = _ARN[resource["Type"]]

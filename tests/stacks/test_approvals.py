@@ -9,7 +9,7 @@ def test_there_is_one_route_and_it_takes_posts(templates: Templates) -> None:
     (route,) = templates.properties("AWS::ApiGatewayV2::Route")
     assert route["RouteKey"] == "POST /slack/interactions"
     (integration,) = templates.properties("AWS::ApiGatewayV2::Integration")
-    assert integration["IntegrationUri"].endswith("function:roundhouse-test-answer-slack")
+    assert integration["IntegrationUri"].endswith("function:roundhouse-test-answer-slack:live")
     assert integration["PayloadFormatVersion"] == "2.0"
 
 

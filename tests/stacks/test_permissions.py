@@ -23,7 +23,7 @@ ALLOWED: dict[str, str] = {
     "ec2:DescribeSubnets": r"\*",
     "fsx:DescribeFileSystems": r"\*",
     "iam:PassRole": re.escape(ROLE),
-    "lambda:InvokeFunction": rf"arn:aws:lambda:{PLACE}:function:roundhouse-test-[a-z-]+",
+    "lambda:InvokeFunction": rf"arn:aws:lambda:{PLACE}:function:roundhouse-test-[a-z-]+:live",
     "logs:CreateLogStream": rf"arn:aws:logs:{PLACE}:log-group:/aws/lambda/roundhouse-test-[a-z-]+:\*",
     "logs:PutLogEvents": rf"arn:aws:logs:{PLACE}:log-group:/aws/lambda/roundhouse-test-[a-z-]+:\*",
     "logs:PutSubscriptionFilter": rf"arn:aws:logs:{PLACE}:log-group:/aws/sagemaker/Clusters/train-a/\*",
@@ -142,7 +142,7 @@ def test_instance_role_is_passed_to_sagemaker_alone(roles: Mapping[str, Any]) ->
 
 
 def test_machines_call_the_functions_of_their_definition_only(roles: Mapping[str, Any]) -> None:
-    invoked = {arn.rpartition("-test-")[2] for action, arn, _ in roles["remediate_node"] if "Invoke" in action}
+    invoked = {arn.rpartition("-test-")[2].removesuffix(":live") for action, arn, _ in roles["remediate_node"] if "Invoke" in action}
     assert "act-on-node" in invoked
     assert "launch-stage" not in invoked
     assert "settle-approval" not in invoked

@@ -11,7 +11,7 @@ from roundhouse.contracts import names as contract
 from tests.stacks.templates import PLACE, Templates
 
 INTAKE = f"arn:aws:sqs:{PLACE}:roundhouse-test-intake"
-SUBSCRIBER = f"arn:aws:lambda:{PLACE}:function:roundhouse-test-subscribe-health-log"
+SUBSCRIBER = f"arn:aws:lambda:{PLACE}:function:roundhouse-test-subscribe-health-log:live"
 
 
 def hyperpod(kind: str, detail: Mapping[str, Any], **changes: str) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def test_only_this_clusters_log_may_call_the_reader(templates: Templates) -> Non
     ]
     assert permission["SourceAccount"] == "111122223333"
     assert permission["SourceArn"] == f"arn:aws:logs:{PLACE}:log-group:/aws/sagemaker/Clusters/train-a/*"
-    assert permission["FunctionName"].endswith("read-health-log")
+    assert permission["FunctionName"].endswith("read-health-log:live")
 
 
 def test_asynchronous_calls_are_kept_when_they_fail(templates: Templates) -> None:
