@@ -31,6 +31,8 @@ from simulator.clock import VirtualClock
 REPOSITORY = Path(__file__).resolve().parents[1]
 PYTHON = REPOSITORY / ".venv-simulator" / "bin" / "python"
 
+IAM_RECORDS = "SIMULATOR_IAM_RECORDS"
+"""Variable with a folder: every embedded AWS keeps there what IAM decided (`simulator.aws.decisions`)."""
 START_SECONDS = 60.0
 LOG_TAIL = 30
 
@@ -87,6 +89,8 @@ class EmbeddedAws:
             "--lambda-workers", str(lambda_workers), "--parent", str(os.getpid()),
             "--cache", str(cache or default_cache()),
         ]  # fmt: skip
+        if records := os.environ.get(IAM_RECORDS):
+            command += ["--iam-records", str(Path(records).resolve())]
         for name, value in (outside or {}).items():
             command += ["--lambda-env", f"{name}={value}"]
         for directory in lambda_path:
@@ -146,7 +150,8 @@ class EmbeddedAws:
         return f"{base}/{stage}"
 
     def control(self, command: str, **params: Any) -> Any:
-        """Run a command of the world and return its answer; 'clock', 'shutdown', 'warm', 'workers' are the launcher's.
+        """Run a command of the world and return its answer; 'clock', 'shutdown', 'warm', 'workers' and 'decisions'
+        are the launcher's.
 
         Raises EmbeddedAwsError with the message of the world.
         """

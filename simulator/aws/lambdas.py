@@ -215,6 +215,20 @@ def _refused(kind: str, message: str) -> dict[str, Any]:
     return {"body": {"errorType": kind, "errorMessage": message}, "error": True, "log": ""}
 
 
+def _with_own_retries(func: dict[str, Any], functions: Any) -> dict[str, Any]:
+    """`func` with the retries and the failure destination that are set for the alias or version it was called by.
+
+    MiniStack looks for those of `$LATEST` alone.
+    """
+    config = func.get("config") or func
+    base = functions.get(config.get("FunctionName")) or {}
+    version = config.get("Version", "$LATEST")
+    aliases = [name for name, each in (base.get("aliases") or {}).items() if each.get("FunctionVersion") == version]
+    own = base.get("event_invoke_configs") or {}
+    found = next((own[name] for name in (*aliases, version) if name in own), None)
+    return {**func, "event_invoke_config": found} if found else func
+
+
 def install(pool: Pool) -> None:
     """Make MiniStack run Python functions on `pool`; any other runtime is refused at its first invocation."""
     from ministack.services import lambda_svc
@@ -225,5 +239,11 @@ def install(pool: Pool) -> None:
             return _refused("Runtime.Unsupported", f"the embedded AWS runs Python functions only, not {runtime!r}")
         return pool.invoke(func, event, request_id)
 
+    again = lambda_svc.invoke_async_with_retry
+
+    def invoke_async(func: dict[str, Any], event: Any) -> None:
+        again(_with_own_retries(func, lambda_svc._functions), event)
+
     lambda_svc._execute_function_warm = execute
+    lambda_svc.invoke_async_with_retry = invoke_async
     logger.info("Lambda workers: %s, %d per function", sys.executable, pool._settings.lambda_workers)

@@ -37,6 +37,9 @@ def att(name: str, attribute: str = "Arn") -> Resource:
     return {"Fn::GetAtt": [name, attribute]}
 
 
+LOGGING = ["logs:CreateLogStream", "logs:PutLogEvents"]
+
+
 def resource(kind: str, **properties: Any) -> Resource:
     return {"Type": kind, "Properties": properties}
 
@@ -152,9 +155,11 @@ def application_template() -> Resource:
     cluster = {"Fn::Sub": "arn:aws:sagemaker:${AWS::Region}:${AWS::AccountId}:cluster/*"}
     api = {"Fn::Sub": "arn:aws:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/*/*/slack"}
     group = {"Fn::Sub": "arn:aws:logs:${AWS::Region}:${AWS::AccountId}:log-group:/probe/${AWS::StackName}:*"}
+    logs = {"Fn::Sub": "arn:aws:logs:${AWS::Region}:${AWS::AccountId}:log-group:/aws/lambda/${AWS::StackName}-*"}
     resources = {
         "FunctionRole": role(
             "lambda.amazonaws.com",
+            allow(LOGGING, logs),
             allow(["dynamodb:PutItem"], {"Fn::ImportValue": "probe-table-arn"}),
             allow(["sagemaker:DescribeCluster"], cluster),
             allow(
@@ -302,14 +307,14 @@ def application_template() -> Resource:
 
 
 def changed_template() -> Resource:
-    """The application with three things taken away: a pattern that matches, and two permissions."""
+    """The application with some things taken away: a pattern that matches, and permissions."""
     template = copy.deepcopy(application_template())
     resources = template["Resources"]
     resources["HealthRule"]["Properties"]["EventPattern"]["detail-type"] = ["Some Other Event"]
     del resources["Minutely"], resources["MinutelyPermission"]
     for name in ("FunctionRole", "MachineRole"):
         statements = resources[name]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
-        statements[:] = [each for each in statements if each["Action"] != ["sagemaker:DescribeCluster"]]
+        statements[:] = [each for each in statements if each["Action"] not in (["sagemaker:DescribeCluster"], LOGGING)]
     resources["WebPermission"]["Properties"]["Principal"] = "events.amazonaws.com"
     return template
 

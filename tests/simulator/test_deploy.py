@@ -81,6 +81,18 @@ def test_a_function_whose_role_cannot_read_the_queue_is_refused(probe: Probe) ->
         deploy_template(probe.aws, "unread", json.dumps(template))
 
 
+def test_a_failure_destination_that_the_role_cannot_send_to_is_refused(probe: Probe) -> None:
+    template = probe_template.application_template()
+    template["Resources"]["OnFailure"] = probe_template.resource(
+        "AWS::Lambda::EventInvokeConfig",
+        FunctionName=probe_template.ref("Task"),
+        Qualifier="$LATEST",
+        DestinationConfig={"OnFailure": {"Destination": probe_template.att("DeadLetters")}},
+    )
+    with pytest.raises(DeployError, match=r"\(AWS::Lambda::EventInvokeConfig\).*sqs:SendMessage"):
+        deploy_template(probe.aws, "undelivered", json.dumps(template))
+
+
 def test_a_failing_resource_is_named_with_its_reason(probe: Probe) -> None:
     broken = copy.deepcopy(probe_template.resource("AWS::Events::Archive", SourceArn="arn", EventPattern="{"))
     with pytest.raises(DeployError, match=r"stack broken .*Broken \(AWS::Events::Archive\)"):

@@ -74,6 +74,13 @@ def test_prints_reach_the_log_group(probe: Probe) -> None:
     assert any(json.loads(each["message"]) == {"probe": "line", "layer": "from the layer"} for each in found["events"])
 
 
+def test_a_role_that_may_not_write_leaves_no_log(probe: Probe) -> None:
+    name = probe.output("Task", "changed")
+    probe.aws.client("lambda").invoke(FunctionName=name, Payload=b"{}")
+    groups = probe.aws.client("logs").describe_log_groups(logGroupNamePrefix=f"/aws/lambda/{name}")["logGroups"]
+    assert groups == []
+
+
 def test_asynchronous_calls_are_accepted(probe: Probe) -> None:
     answer = probe.aws.client("lambda").invoke(FunctionName=probe.output("Task"), InvocationType="Event", Payload=b"{}")
     assert answer["StatusCode"] == 202
