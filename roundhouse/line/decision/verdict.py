@@ -45,6 +45,8 @@ class Guard(StrEnum):
     FLOOR = "capacity_floor"
     JOB = "running_job"
     POWERED_OFF = "powered_off"
+    LONG_WINDOW = "long_window"
+    TURN = "turn"
 
 
 @dataclass(frozen=True, slots=True)
