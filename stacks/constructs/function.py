@@ -1,7 +1,7 @@
 """The function factory: a Lambda from a folder of functions/, under its own role, with its own log group.
 
-Everything calls a function by its alias `live`. A deployment publishes a version and moves the alias to it in one step, so
-that no call ever meets new code with old settings, and what is named in a running execution stays valid.
+Everything calls a function by its alias `live`. A deployment publishes a version and moves the alias to it in one step:
+no call ever meets new code with old settings, and what a running execution names stays valid.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from stacks.deployment import Deployment
 from stacks.functions import FUNCTIONS
 from stacks.permissions import BASIC, Grant
 from stacks.permissions import FUNCTIONS as GRANTS
-
 
 LIVE = "live"
 """The alias that everything calls; part of each function's ARN in definitions, so it is never renamed."""

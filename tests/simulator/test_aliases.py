@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from simulator.aws.iam import qualified
 from tests.simulator.conftest import Probe
 from tests.simulator.roles import as_role
-from tests.simulator.waiting import eventually
+from tests.simulator.waiting import eventually, records
 
 ARN = "arn:aws:lambda:us-west-2:111122223333:function:task"
 
@@ -77,17 +77,18 @@ def test_events_reach_an_alias_that_lets_them_in_and_no_other(probe: Probe, vers
         Principal="events.amazonaws.com",
         SourceArn=rule,
     )
-    seen = _invocations(probe, name)
     for target in (arn, f"{arn}:{versions[1]}", f"{arn}:live"):
-        events.put_targets(Rule="to-alias", Targets=[{"Id": "one", "Arn": target}])
+        given = json.dumps({"action": "token", "token": target})
+        events.put_targets(Rule="to-alias", Targets=[{"Id": "one", "Arn": target, "Input": given}])
         events.put_events(Entries=[{"Source": "test.alias", "DetailType": "t", "Detail": "{}"}])
-    eventually(lambda: _invocations(probe, name) > seen, what="the call of the alias")
-    assert _invocations(probe, name) == seen + 1
 
+    table = probe.output("TableName", "state")
 
-def _invocations(probe: Probe, name: str) -> int:
-    found = probe.aws.client("logs").filter_log_events(logGroupName=f"/aws/lambda/{name}", filterPattern="START")
-    return len(found["events"])
+    def called() -> set[str]:
+        written = (each for stack in ("changed", "b") for each in records(probe.aws, table, stack, "token"))
+        return {each["token"] for each in written if str(each["token"]).startswith(arn)}
+
+    assert eventually(called, what="the call of the alias") == {f"{arn}:live"}
 
 
 def test_qualifier_is_part_of_what_iam_is_asked() -> None:

@@ -142,7 +142,11 @@ def test_instance_role_is_passed_to_sagemaker_alone(roles: Mapping[str, Any]) ->
 
 
 def test_machines_call_the_functions_of_their_definition_only(roles: Mapping[str, Any]) -> None:
-    invoked = {arn.rpartition("-test-")[2].removesuffix(":live") for action, arn, _ in roles["remediate_node"] if "Invoke" in action}
+    invoked = {
+        arn.rpartition("-test-")[2].removesuffix(":live")
+        for action, arn, _ in roles["remediate_node"]
+        if "Invoke" in action
+    }
     assert "act-on-node" in invoked
     assert "launch-stage" not in invoked
     assert "settle-approval" not in invoked
