@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps import launch
+from roundhouse.steps import plan
+from roundhouse.steps.site import Site
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{run_id}`. Answer: see `roundhouse.steps.launch.plan`."""
-    return launch.plan(
-        event["run_id"],
+    """Event: `{run_id}`. Answer: see `roundhouse.steps.plan.plan`."""
+    site = Site(
         reader=runtime.reader(),
         runs=runtime.runs(),
         ledger=runtime.ledger(),
-        control=runtime.control(),
         spec=runtime.settings().cluster_spec(),
         now=runtime.clock().now(),
     )
+    return plan.plan(event["run_id"], site, runtime.control())

@@ -6,13 +6,13 @@ from typing import Any
 
 from functions import runtime
 from roundhouse.steps import stop
+from roundhouse.steps.site import Works
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Event: `{run_id}`. Answer: see `roundhouse.steps.stop.roll_back`."""
-    return stop.roll_back(
-        event["run_id"],
+    works = Works(
         reader=runtime.reader(),
         writer=runtime.writer(),
         runs=runtime.runs(),
@@ -21,3 +21,4 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         spec=runtime.settings().cluster_spec(),
         now=runtime.clock().now(),
     )
+    return stop.roll_back(event["run_id"], works)

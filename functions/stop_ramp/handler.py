@@ -6,14 +6,13 @@ from typing import Any
 
 from functions import runtime
 from roundhouse.steps import stop
+from roundhouse.steps.site import Works
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Event: `{run_id, reason}`, the reason as watch_stage gave it. Answer: see `roundhouse.steps.stop.stop_ramp`."""
-    return stop.stop_ramp(
-        event["run_id"],
-        event["reason"],
+    works = Works(
         reader=runtime.reader(),
         writer=runtime.writer(),
         runs=runtime.runs(),
@@ -22,3 +21,4 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         spec=runtime.settings().cluster_spec(),
         now=runtime.clock().now(),
     )
+    return stop.stop_ramp(event["run_id"], event["reason"], works)

@@ -6,18 +6,17 @@ from typing import Any
 
 from functions import runtime
 from roundhouse.steps import stage
+from roundhouse.steps.site import Site
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Event: `{run_id}`. Answer: see `roundhouse.steps.stage.watch`."""
-    return stage.watch(
-        event["run_id"],
+    site = Site(
         reader=runtime.reader(),
-        surroundings=runtime.surroundings(),
         runs=runtime.runs(),
         ledger=runtime.ledger(),
-        outbox=runtime.outbox(),
         spec=runtime.settings().cluster_spec(),
         now=runtime.clock().now(),
     )
+    return stage.watch(event["run_id"], site, runtime.surroundings(), runtime.outbox())

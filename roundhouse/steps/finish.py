@@ -13,7 +13,8 @@ from roundhouse.contracts.notices import NoticeKind
 from roundhouse.errors import AwsFailure
 from roundhouse.line.state import Cluster
 from roundhouse.ports import ClusterReader, Outbox, RunStore
-from roundhouse.steps import launch, own, words
+from roundhouse.steps import own, words
+from roundhouse.steps.site import read
 from roundhouse.steps.stage import capacity_counts, workers_running
 
 ENDINGS = {
@@ -40,7 +41,7 @@ def finish(
     status, words_of_end = ENDINGS.get(str(result.get("status")), ("failed", "ended in an unknown way"))
     run = own.owned(runs, spec.cluster, run_id)
     try:
-        cluster = launch.read(reader, spec.cluster)
+        cluster = read(reader, spec.cluster)
     except AwsFailure:
         cluster = None
     capacity = capacity_counts(spec, cluster, run.sightings, run) if cluster else {}

@@ -15,8 +15,10 @@ from roundhouse.build.spec import ClusterSpec, DiscountKind
 from roundhouse.build.staging import StepKind
 from roundhouse.contracts.notices import NoticeKind
 from roundhouse.line.state import Cluster, NodeStatus
-from roundhouse.ports import ClusterReader, Ledger, Outbox, RunStore, Surroundings
-from roundhouse.steps import evidence, launch, own, words
+from roundhouse.ports import Outbox, Surroundings
+from roundhouse.steps import evidence, own, words
+from roundhouse.steps.plan import wanted
+from roundhouse.steps.site import Site
 
 EVENTS_BEFORE = timedelta(minutes=2)  # clocks differ
 # What the reasons of `build.progress` say while a stage is in trouble, and what people should know about it.
@@ -27,32 +29,22 @@ ADVICE = {
 }
 
 
-def watch(
-    run_id: str,
-    *,
-    reader: ClusterReader,
-    surroundings: Surroundings,
-    runs: RunStore,
-    ledger: Ledger,
-    outbox: Outbox,
-    spec: ClusterSpec,
-    now: datetime,
-) -> dict[str, Any]:
+def watch(run_id: str, site: Site, surroundings: Surroundings, outbox: Outbox) -> dict[str, Any]:
     """One look at the stage under way: `{status, reason, wait_s, …}` with status
 
     `wait` (on its way, or evidence still due) · `verified` (go and plan what comes next) · `lost` or `unknown` (stop
     the ramp and ask) · `gave_up` (the stage ran out of time).
     """
-    run = own.owned(runs, spec.cluster, run_id)
-    cluster = launch.read(reader, spec.cluster)
-    step = launch.wanted(run, cluster, ledger=ledger, spec=spec, now=now)
+    spec, now = site.spec, site.now
+    run, cluster = site.owned(run_id), site.cluster()
+    step = wanted(run, cluster, site)
     if cluster is None or step.kind not in {StepKind.WAIT_STAGE, StepKind.VERIFY}:
         return {"status": "verified", "reason": step.reason, "wait_s": spec.waits.poll_s}
     assert step.group is not None
     assert step.stage is not None
     known = run.record(step.group, step.stage) or StageRecord(step.group, step.stage, step.target, now)
     record = known
-    events = reader.events(spec.cluster, after=record.started_at - EVENTS_BEFORE)
+    events = site.reader.events(spec.cluster, after=record.started_at - EVENTS_BEFORE)
     # A new run has its own patience: what kept the one before waiting may have been mended.
     since = max(record.started_at, run.started_at)
     progress = judge(spec, step.group, step.target, cluster, events=events, started_at=since, now=now)
@@ -91,7 +83,7 @@ def watch(
 
     # Told before it is written: a process that dies in between tells it again, under the same id.
     _tell_trouble(outbox, run, known, record, progress)
-    own.update(runs, spec.cluster, run_id, write)
+    site.update(run_id, write)
     if status == "verified":
         _tell_verified(outbox, run, record, found)
     return {

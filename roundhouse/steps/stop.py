@@ -20,8 +20,9 @@ from roundhouse.contracts.ledger import LedgerEntry, LedgerState, action_id
 from roundhouse.contracts.notices import NoticeKind
 from roundhouse.errors import AwsFailure, ConditionFailed, Conflict, NotFound, Refused
 from roundhouse.line.state import Cluster, Node, NodeStatus
-from roundhouse.ports import BatchAnswer, ClusterReader, ClusterWriter, Ledger, Outbox, RunStore
-from roundhouse.steps import launch, own, words
+from roundhouse.ports import BatchAnswer
+from roundhouse.steps import own, words
+from roundhouse.steps.site import Works
 
 DELETE_LIMIT = 50  # ids of one BatchDeleteClusterNodes call
 DELETE_TRIES = 30  # of one node, further and further apart
@@ -29,26 +30,15 @@ CANCELS_WITHIN = timedelta(minutes=30)  # what is in flight for longer than that
 KEPT = {NodeStatus.RUNNING, NodeStatus.SHUTTING_DOWN, NodeStatus.SYSTEM_UPDATING, NodeStatus.DEEP_HEALTH_CHECK}
 
 
-def stop_ramp(
-    run_id: str,
-    reason: dict[str, Any],
-    *,
-    reader: ClusterReader,
-    writer: ClusterWriter,
-    runs: RunStore,
-    ledger: Ledger,
-    outbox: Outbox,
-    spec: ClusterSpec,
-    now: datetime,
-) -> dict[str, Any]:
+def stop_ramp(run_id: str, reason: dict[str, Any], works: Works) -> dict[str, Any]:
     """Cancel every node that is not Running yet, until target equals what runs, then say what it costs.
 
     Status `wait` while something is still in flight, else the reason's own (`lost`, `unknown`, `gave_up`), with
     `approval_s`: how long people may take before silence rolls back, bounded by what the dollar cap still allows. What
     cannot be cancelled for `CANCELS_WITHIN` no longer keeps people from being asked, and is counted as if it ran.
     """
-    run = own.owned(runs, spec.cluster, run_id)
-    cluster = launch.read(reader, spec.cluster)
+    spec, now = works.spec, works.now
+    run, cluster = works.owned(run_id), works.cluster()
     group = spec.group(str(reason["group"]))
     began = datetime.fromisoformat(str(reason.get("stopping_since") or now.isoformat()))
     result = {**reason, "wait_s": spec.waits.poll_s, "stopping_since": began.isoformat()}
@@ -56,8 +46,8 @@ def stop_ramp(
     if cluster is not None:
         pending = [n for n in cluster.nodes if n.group == group.name and n.status not in KEPT]
         if pending:
-            own.update(runs, spec.cluster, run_id, lambda r: replace(r, cancellations=r.cancellations + 1))
-            _delete(pending, "cancelled", run, cluster, writer=writer, ledger=ledger, spec=spec, now=now)
+            works.update(run_id, lambda r: replace(r, cancellations=r.cancellations + 1))
+            _delete(pending, "cancelled", run, cluster, works)
         in_flight = max(0, cluster.groups[group.name].target - cluster.running(group.name))
         if (pending or in_flight) and now - began < CANCELS_WITHIN:
             return {**result, "status": "wait", "then": reason.get("then", reason["status"])}
@@ -67,9 +57,9 @@ def stop_ramp(
     excess = excess_usd_per_hour(group, len(unverified) + in_flight)
     spent = _spent(run, group, unverified, now)
     timeout = ask_timeout_s(spec, excess if status != "gave_up" else 0.0, spent)
-    own.update(runs, spec.cluster, run_id, lambda r: own.at(r, now, running, f"ramp stopped: {reason['reason']}"))
+    works.update(run_id, lambda r: own.at(r, now, running, f"ramp stopped: {reason['reason']}"))
     why = "gave up" if status == "gave_up" else f"discount {reason.get('verdict', status)}"
-    outbox.tell(
+    works.outbox.tell(
         words.run_notice(
             run,
             NoticeKind.RUN_STOPPED,
@@ -101,28 +91,18 @@ def _spent(run: Run, group: GroupSpec, nodes: Sequence[Node], now: datetime) -> 
     return excess_usd_per_hour(group, 1) * hours
 
 
-def roll_back(
-    run_id: str,
-    *,
-    reader: ClusterReader,
-    writer: ClusterWriter,
-    runs: RunStore,
-    ledger: Ledger,
-    outbox: Outbox,
-    spec: ClusterSpec,
-    now: datetime,
-) -> dict[str, Any]:
+def roll_back(run_id: str, works: Works) -> dict[str, Any]:
     """Delete the unverified nodes of discounted groups; the whole cluster when no stage was ever verified.
 
     Nodes that stood when people accepted their price stay too. Status `wait` until the others are gone from live state,
     then `rolled_back`. File systems are never in its path.
     """
-    run = own.owned(runs, spec.cluster, run_id)
-    cluster = launch.read(reader, spec.cluster)
+    spec = works.spec
+    run, cluster = works.owned(run_id), works.cluster()
     if cluster is not None and not run.proven and not _accepted(run):
         if cluster.status != "Deleting":
             try:
-                _delete_cluster(run, cluster, writer=writer, ledger=ledger, spec=spec, now=now)
+                _delete_cluster(run, cluster, works)
             except Conflict as busy:
                 return {"status": "wait", "wait_s": spec.waits.poll_s, "reason": str(busy)}
         return {"status": "wait", "wait_s": spec.waits.poll_s, "reason": "the cluster is being deleted"}
@@ -131,17 +111,17 @@ def roll_back(
         if doomed:
             deletable = [n for n in doomed if n.status is not NodeStatus.SHUTTING_DOWN]
             if deletable:
-                own.update(runs, spec.cluster, run_id, lambda r: replace(r, cancellations=r.cancellations + 1))
-                _delete(deletable, "rolled back", run, cluster, writer=writer, ledger=ledger, spec=spec, now=now)
+                works.update(run_id, lambda r: replace(r, cancellations=r.cancellations + 1))
+                _delete(deletable, "rolled back", run, cluster, works)
             return {"status": "wait", "wait_s": spec.waits.poll_s, "reason": f"{len(doomed)} nodes are going"}
 
     def write(current: Run) -> Run:
         kept = tuple(r for r in current.stages if r.verdict in PASSED)
         return replace(current, stages=kept, sightings=(), capacity=None)
 
-    own.update(runs, spec.cluster, run_id, write)
+    works.update(run_id, write)
     left = f"{_workers_left(spec, cluster)} workers stay" if cluster is not None else "the cluster is gone"
-    outbox.tell(
+    works.outbox.tell(
         words.run_notice(
             run,
             NoticeKind.RUN_PROGRESS,
@@ -176,47 +156,33 @@ def _unproven(run: Run, cluster: Cluster, spec: ClusterSpec) -> list[Node]:
     return [n for n in cluster.nodes if n.group in discounted and not stays(n)]
 
 
-def _delete(
-    nodes: Sequence[Node],
-    why: str,
-    run: Run,
-    cluster: Cluster,
-    *,
-    writer: ClusterWriter,
-    ledger: Ledger,
-    spec: ClusterSpec,
-    now: datetime,
-) -> None:
+def _delete(nodes: Sequence[Node], why: str, run: Run, cluster: Cluster, works: Works) -> None:
     """Delete `nodes`, at most 50 a call, each claimed first. What HyperPod refuses is tried again at the next look."""
-    claimed = [
-        (node, entry)
-        for node in nodes
-        if (entry := _claim_node(node, why, run, cluster, ledger=ledger, spec=spec, now=now)) is not None
-    ]
+    claimed = [(node, entry) for node in nodes if (entry := _claim_node(node, why, run, cluster, works)) is not None]
     for start in range(0, len(claimed), DELETE_LIMIT):
         chunk = claimed[start : start + DELETE_LIMIT]
         instances = [node.instance_id for node, _ in chunk if node.instance_id]
         logical = [node.logical_id for node, _ in chunk if not node.instance_id and node.logical_id]
         try:
-            answer = writer.delete_nodes(spec.cluster, instances, logical)
+            answer = works.writer.delete_nodes(works.spec.cluster, instances, logical)
         except NotFound:
             answer = BatchAnswer((), {})
         except Conflict as busy:
             answer = BatchAnswer((), dict.fromkeys((*instances, *logical), ("Conflict", str(busy))))
         except AwsFailure as failure:
             for _, entry in chunk:
-                ledger.put(replace(entry, state=LedgerState.UNKNOWN, updated_at=now, detail=str(failure)[:500]))
+                works.ledger.put(
+                    replace(entry, state=LedgerState.UNKNOWN, updated_at=works.now, detail=str(failure)[:500])
+                )
             raise
         for _, entry in chunk:
             refused = answer.failed.get(entry.subject)
             state = LedgerState.FAILED if refused else LedgerState.CALLED
             detail = f"{refused[0]}: {refused[1]}" if refused else why
-            ledger.put(replace(entry, state=state, updated_at=now, detail=detail[:500]))
+            works.ledger.put(replace(entry, state=state, updated_at=works.now, detail=detail[:500]))
 
 
-def _claim_node(
-    node: Node, why: str, run: Run, cluster: Cluster, *, ledger: Ledger, spec: ClusterSpec, now: datetime
-) -> LedgerEntry | None:
+def _claim_node(node: Node, why: str, run: Run, cluster: Cluster, works: Works) -> LedgerEntry | None:
     """A claim for deleting `node`; None while an earlier call for this very node may still work, or was refused only
     just now. Raises Refused when it cannot be deleted at all: people must look, since it costs money.
     """
@@ -225,38 +191,37 @@ def _claim_node(
         return None
     for attempt in range(1, DELETE_TRIES + 1):
         identity = action_id(cluster.arn, "delete_nodes", subject, attempt)
-        known = ledger.get(identity)
+        known = works.ledger.get(identity)
         if known is None:
             entry = LedgerEntry(
                 action_id=identity,
-                cluster=spec.cluster,
+                cluster=works.spec.cluster,
                 kind="delete_nodes",
                 subject=subject,
                 incident_id=None,
                 state=LedgerState.CLAIMED,
-                claimed_at=now,
-                updated_at=now,
+                claimed_at=works.now,
+                updated_at=works.now,
                 group=node.group,
                 logical_id=node.logical_id,
                 detail=f"{why} by run {run.run_id}",
             )
             try:
-                return ledger.put(entry)
+                return works.ledger.put(entry)
             except ConditionFailed:
                 return None
         if known.state is LedgerState.CLAIMED:
             return known
         pause = 10 if known.state is LedgerState.CALLED else attempt // 3
-        if now - known.updated_at < timedelta(seconds=spec.waits.poll_s * pause):
+        if works.now - known.updated_at < timedelta(seconds=works.spec.waits.poll_s * pause):
             return None
-    raise Refused(f"{subject} of {spec.cluster} could not be deleted in {DELETE_TRIES} tries; delete it by hand")
+    raise Refused(f"{subject} of {works.spec.cluster} could not be deleted in {DELETE_TRIES} tries; delete it by hand")
 
 
-def _delete_cluster(
-    run: Run, cluster: Cluster, *, writer: ClusterWriter, ledger: Ledger, spec: ClusterSpec, now: datetime
-) -> None:
+def _delete_cluster(run: Run, cluster: Cluster, works: Works) -> None:
+    spec, now = works.spec, works.now
     identity = action_id(cluster.arn, "delete_cluster", spec.cluster)
-    entry = ledger.get(identity) or ledger.put(
+    entry = works.ledger.get(identity) or works.ledger.put(
         LedgerEntry(
             action_id=identity,
             cluster=spec.cluster,
@@ -270,5 +235,5 @@ def _delete_cluster(
         )
     )
     with suppress(NotFound):
-        writer.delete_cluster(spec.cluster)
-    ledger.put(replace(entry, state=LedgerState.CALLED, updated_at=now))
+        works.writer.delete_cluster(spec.cluster)
+    works.ledger.put(replace(entry, state=LedgerState.CALLED, updated_at=now))

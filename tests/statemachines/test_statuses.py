@@ -16,7 +16,23 @@ from typing import Any
 import pytest
 
 from roundhouse.line.decision import Verdict
-from roundhouse.steps import act, close, cordon, decide, finish, launch, people, preflight, prove, stage, stop, watch
+from roundhouse.steps import (
+    act,
+    adding,
+    close,
+    cordon,
+    creating,
+    decide,
+    finish,
+    launch,
+    people,
+    plan,
+    preflight,
+    prove,
+    stage,
+    stop,
+    watch,
+)
 from tests.steps import asl
 
 VALUES = (("cluster_name", "train"), ("controller_timeout_s", "3600"), ("poll_s", "60"))
@@ -97,11 +113,11 @@ def _literals(tree: ast.AST) -> Iterator[str]:
 
 def returned(machine: str, task: str) -> set[str]:
     """What the step behind a task can say."""
-    kinds = set(launch.STATUS.values())
+    kinds = set(plan.STATUS.values())
     watched = _words(stage._status)
     by_task: dict[tuple[str, str], set[str]] = {
-        ("create_cluster", "PlanStage"): kinds | literal_statuses(launch._result, launch.plan),
-        ("create_cluster", "Launch"): literal_statuses(launch.launch, launch._create, launch._add),
+        ("create_cluster", "PlanStage"): kinds | literal_statuses(plan.answer, plan.plan),
+        ("create_cluster", "Launch"): literal_statuses(launch.launch, creating.create, adding.add),
         ("create_cluster", "WatchStage"): literal_statuses(stage.watch) | (watched & set(CREATE["WatchStage"])),
         ("create_cluster", "StopRamp"): literal_statuses(stop.stop_ramp) | (watched - {"verified", "wait"}),
         ("create_cluster", "ReadApproval"): {o.choice for o in (people.ROLL_BACK, people.HOLD, people.ACCEPT)},
