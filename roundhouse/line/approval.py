@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
+
+
+GONE = "what this was about is gone"
+NEWS_LAG = timedelta(minutes=10)  # what happened so long before a question is in the live state that it was asked on
+MOST_WHY = 300
 
 
 class ApprovalStatus(StrEnum):
@@ -49,6 +54,7 @@ class Approval:
     choice: str | None = None
     decided_by: str | None = None
     decided_at: datetime | None = None
+    why: str = ""  # why it was taken back (OUTDATED)
     version: int = 0
 
 
@@ -110,7 +116,7 @@ def answer(approval: Approval, click: Click, now: datetime, behind: str | None =
                 AnswerOutcome.EXPIRED, approval, f"Too late: nobody answered in time, so: {_decided(approval)}."
             )
         case ApprovalStatus.OUTDATED:
-            return Answer(AnswerOutcome.OUTDATED, approval, "Outdated: what this was about is gone. Nothing was done.")
+            return Answer(AnswerOutcome.OUTDATED, approval, f"Outdated: {approval.why or GONE}. Nothing was done.")
         case ApprovalStatus.PENDING:
             pass
     if behind is not None and approval.instance_id is not None and behind != approval.instance_id:
@@ -139,11 +145,17 @@ def expire(approval: Approval, now: datetime) -> Approval:
     return replace(approval, status=ApprovalStatus.EXPIRED, choice=approval.on_silence, decided_by=None, decided_at=now)
 
 
-def outdate(approval: Approval, now: datetime) -> Approval:
-    """What it was about is gone (other instance, incident closed): it can no longer be answered. Settled: unchanged."""
+def outdate(approval: Approval, now: datetime, why: str = "", said_at: datetime | None = None) -> Approval:
+    """What it was about is gone, or somebody else acted meanwhile: it can no longer be answered. Settled: unchanged.
+
+    `said_at` is when the news happened that speak against it. News from well before the question change nothing: it
+    was asked on live state that showed them.
+    """
     if approval.status is not ApprovalStatus.PENDING:
         return approval
-    return replace(approval, status=ApprovalStatus.OUTDATED, decided_at=now)
+    if said_at is not None and said_at < approval.asked_at - NEWS_LAG:
+        return approval
+    return replace(approval, status=ApprovalStatus.OUTDATED, decided_at=now, why=why[:MOST_WHY])
 
 
 def _decided(approval: Approval) -> str:

@@ -78,7 +78,7 @@ class Actor:
         if _made(incident, decision):  # by a twin of this execution, which has watched it already
             reason = f"{decision.rung.in_words} {decision.instance_id} was called already"
             return {"status": "called", "reason": reason, "wait_s": self.policy.poll_s}
-        if decision.verdict is Verdict.ASK and not self._approved(incident, decision):
+        if decision.verdict is Verdict.ASK and not self._approved(incident, decision, decided):
             reason = "there is no approval on record for this action on this instance"
             return {"status": "deny", "outcome": "denied", "reason": reason}
         if (refused := self._refused_for_long(incident, decision, now)) is not None:
@@ -120,10 +120,9 @@ class Actor:
         reason = f"tried to {decision.rung.in_words} {decision.instance_id} {len(failed)} times: {newest.detail}"
         return {"status": "human", "outcome": "escalated", "reason": reason}
 
-    def _approved(self, incident: Incident, decision: Decision) -> bool:
+    def _approved(self, incident: Incident, decision: Decision, decided: dict[str, Any]) -> bool:
         """The stored record alone counts: it must be decided, for this rung and this very instance."""
-        identity = repair_approval_id(incident, decision.rung.value, decision.instance_id)
-        approval = self.approvals.get(identity)
+        approval = self.approvals.get(repair_approval_id(incident, decided))
         return (
             approval is not None
             and approval.status is ApprovalStatus.DECIDED

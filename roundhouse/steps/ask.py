@@ -8,7 +8,7 @@ from typing import Any
 
 from roundhouse.contracts.notices import Notice, NoticeKind
 from roundhouse.errors import ConditionFailed
-from roundhouse.line.approval import Approval, ApprovalStatus
+from roundhouse.line.approval import GONE, Approval, ApprovalStatus
 from roundhouse.ports import ApprovalStore, Outbox, SettleQueue, TokenStore
 from roundhouse.steps.revise import revise
 
@@ -39,6 +39,8 @@ def ask(
     except ConditionFailed:
         stored = revise(approvals, approval.approval_id, lambda known: known)
     tokens.keep(stored.approval_id, token)
+    # It may have been answered or withdrawn before there was a token to answer: whoever did so could not settle it.
+    stored = approvals.get(stored.approval_id) or stored
     if stored.status is not ApprovalStatus.PENDING:
         settle.settle(stored.approval_id)
         return stored.status.value
@@ -112,7 +114,7 @@ def read(
     if approval.status is ApprovalStatus.EXPIRED:
         outbox.tell(settled(approval, thread))
     if approval.status is ApprovalStatus.OUTDATED:
-        return {"status": "outdated", "by": None, "why": "what it was about is gone"}
+        return {"status": "outdated", "by": None, "why": approval.why or GONE, "approval_id": approval_id}
     why = "nobody answered in time" if approval.status is ApprovalStatus.EXPIRED else "answered in Slack"
     return {
         "status": approval.choice,
@@ -125,12 +127,13 @@ def read(
 
 def settled(approval: Approval, thread: str) -> Notice:
     """The notice that replaces the buttons of a question by its answer."""
+    outdated = approval.status is ApprovalStatus.OUTDATED
     label = next((o.label for o in approval.options if o.choice == approval.choice), approval.choice or "nothing")
     when = f"{approval.decided_at:%d %b %H:%M} UTC" if approval.decided_at else ""
     if approval.status is ApprovalStatus.DECIDED:
         text = f"{label}: decided by {approval.decided_by} at {when}"
-    elif approval.status is ApprovalStatus.OUTDATED:
-        text = "Outdated: what this was about is gone; nothing was done"
+    elif outdated:
+        text = f"Taken back at {when}: {approval.why or GONE}. Nothing was done; it is decided anew"
     else:
         text = f"Nobody answered by {when}: {label}"
     return Notice(
@@ -140,7 +143,7 @@ def settled(approval: Approval, thread: str) -> Notice:
         title=approval.question,
         text=text,
         facts={
-            "Outcome": label,
+            "Outcome": "taken back" if outdated else label,
             "By": approval.decided_by or "nobody",
             **({"Instance": approval.instance_id} if approval.instance_id else {}),
         },

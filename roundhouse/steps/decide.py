@@ -15,6 +15,7 @@ from roundhouse.line.state import Cluster
 from roundhouse.ports import IncidentStore, Outbox
 from roundhouse.steps import guard, words
 from roundhouse.steps.facts import Sources
+from roundhouse.steps.people import question_number
 from roundhouse.steps.revise import revise
 
 GRACE = "grace"
@@ -40,7 +41,10 @@ def step(
     if decision.verdict in {Verdict.ASK, Verdict.ACT}:
         outbox.tell(words.opened(incident, decision.reason))
     _count_theirs(decision, incident, facts, sources, outbox, now)
-    said = plain(decision, sources.policy)
+    said = {
+        **plain(decision, sources.policy),
+        "question": question_number(incident, decision.rung.value, decision.instance_id),
+    }
     if decision.verdict is Verdict.HOLD:
         said["wait_s"] = _patience(incident, sources.policy, now)
     return said

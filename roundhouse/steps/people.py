@@ -48,8 +48,10 @@ class People:
         expires_at = now + timedelta(seconds=float(decision["approval_s"]) * AHEAD)
         match kind:
             case "repair":
-                incident = revise(self.incidents, subject, lambda i: begin_step(i, APPROVAL, now, "people are asked"))
+                incident = revise(self.incidents, subject, lambda same: same)
                 approval = self._repair(incident, decision, now, expires_at)
+                # Known before it is asked: whoever sees others at work must find the question to take it back.
+                revise(self.incidents, subject, lambda i: _asked(i, approval.approval_id, now))
                 thread, facts = words.incident_thread(subject), self._repair_facts(incident, decision)
             case "discount":
                 run = own.owned(self.runs, self.spec.cluster, subject)
@@ -73,7 +75,7 @@ class People:
         rung = Rung(decision["rung"])
         instance = str(decision["instance_id"])
         return Approval(
-            approval_id=repair_approval_id(incident, rung.value, instance),
+            approval_id=repair_approval_id(incident, decision),
             kind="repair",
             cluster=incident.cluster,
             subject=incident.incident_id,
@@ -123,7 +125,7 @@ class Reading:
         """What was answered, by the stored record alone; see `ask.read`. A denial names its outcome."""
         if kind == "repair":
             incident = revise(self.incidents, subject, lambda same: same)
-            identity = repair_approval_id(incident, str(decision["rung"]), str(decision["instance_id"]))
+            identity = repair_approval_id(incident, decision)
             thread = words.incident_thread(subject)
         else:
             run = own.owned(self.runs, self.spec.cluster, subject)
@@ -147,8 +149,9 @@ class Reading:
 
     def _repair_answer(self, subject: str, answer: dict[str, Any], now: datetime) -> dict[str, Any]:
         said = f"{answer['status']}: {answer['why']}" + (f" by {answer['by']}" if answer["by"] else "")
-        revise(self.incidents, subject, lambda i: _answered(i, said, now))
-        outcomes = {"deny": "expired" if answer.get("expired") else "denied", "outdated": "superseded"}
+        outdated = answer["status"] == "outdated"
+        revise(self.incidents, subject, lambda i: _answered(i, said, outdated, now))
+        outcomes = {"deny": "expired" if answer.get("expired") else "denied"}
         outcome = outcomes.get(str(answer["status"]))
         return {**answer, "reason": said, **({"outcome": outcome} if outcome else {})}
 
@@ -161,10 +164,17 @@ class Reading:
         return {**answer, "reason": why}
 
 
-def repair_approval_id(incident: Incident, rung: str, instance_id: str) -> str:
-    """One question an incident, rung, instance and attempt: a retried task asks the same one."""
-    attempt = 1 + sum(a.rung == rung and a.instance_id == instance_id for a in incident.attempts)
-    return approval_id(incident.incident_id, rung, instance_id or target_instance(incident), attempt)
+def question_number(incident: Incident, rung: str, instance_id: str) -> int:
+    """Which question about this rung and instance it would be, from 1. Fixed by the decision, so that whoever asks,
+    reads or acts upon it means the same one. What was taken back is not asked again: the next one is another."""
+    return 1 + sum(a.rung == rung and a.instance_id == instance_id for a in incident.attempts) + incident.withdrawn
+
+
+def repair_approval_id(incident: Incident, decision: dict[str, Any]) -> str:
+    """One question an incident, rung, instance and number: a retried task asks the same one."""
+    rung, instance = str(decision["rung"]), str(decision["instance_id"])
+    number = int(decision.get("question") or question_number(incident, rung, instance))
+    return approval_id(incident.incident_id, rung, instance or target_instance(incident), number)
 
 
 def discount_approval_id(run: Run, decision: dict[str, Any]) -> str:
@@ -183,12 +193,19 @@ def _discount_facts(decision: dict[str, Any], spec: ClusterSpec) -> dict[str, st
     }
 
 
-def _answered(incident: Incident, said: str, now: datetime) -> Incident:
+def _asked(incident: Incident, identity: str, now: datetime) -> Incident:
+    if incident.state is IncidentState.CLOSED:
+        return incident
+    return replace(begin_step(incident, APPROVAL, now, "people are asked"), asked=identity)
+
+
+def _answered(incident: Incident, said: str, outdated: bool, now: datetime) -> Incident:
     if incident.state is IncidentState.CLOSED:
         return incident
     if not any(step.name == APPROVAL and step.ended_at is None for step in incident.steps):
         return incident  # read before: written down already
-    return end_step(incident, APPROVAL, now, said)
+    after = replace(end_step(incident, APPROVAL, now, said), asked="")
+    return replace(after, state=IncidentState.OPEN, withdrawn=incident.withdrawn + 1) if outdated else after
 
 
 def _accepted(run: Run) -> Run:

@@ -74,7 +74,7 @@ REMEDIATE: dict[str, dict[str, str]] = {
         "close": "Resume",
     },
     "Cordon": {"hold": "WaitBeforeDeciding", "cordoned": "Act"},
-    "ReadApproval": {"approve": "Act", "ask_again": "AskPeople", "deny": "Resume", "outdated": "Resume"},
+    "ReadApproval": {"approve": "Act", "ask_again": "AskPeople", "deny": "Resume", "outdated": "Decide"},
     "Act": {
         "called": "WaitForNode",
         "wait": "WaitBeforeActing",

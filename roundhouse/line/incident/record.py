@@ -32,6 +32,7 @@ class Outcome(StrEnum):
     DENIED = "denied"
     EXPIRED = "expired"  # nobody answered, or held too long
     ESCALATED = "escalated"  # people must act; the message says what to do
+    RETURNED = "returned"  # drained for AWS's maintenance, proved, back in service
     IGNORED = "ignored"  # turned out to be nothing
 
 
@@ -68,6 +69,21 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Other:
+    """A call on the node, or on its cluster, by somebody who is neither HyperPod nor we: `who` called `call`.
+
+    `kind` is what it does to the node: `reboot`, `replace`, `delete`, `check`, or `update` for the software of a whole
+    cluster.
+    """
+
+    event_id: str
+    at: datetime
+    who: str
+    call: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class Incident:
     """One incident. Identity is the instance; names are kept for people.
 
@@ -99,6 +115,14 @@ class Incident:
     drained_by_us: bool = False
     decision: str = ""  # the last decision, in words
     current_instance_id: str | None = None  # the instance behind the node after a replacement
+    asked: str = ""  # approval id of the question that is open
+    withdrawn: int = 0  # questions that were taken back, since others acted meanwhile
+    others: tuple[Other, ...] = ()  # calls of other people and programs, the newest 20
+    node_recovery: str = ""  # HyperPod's own repair, as the last decision found it: Automatic or None
+    drain_seen_at: datetime | None = None  # Slurm has shown our drain: the agent took it
+    undrained_at: datetime | None = None  # and then the node in use without it: people want it back
+    healthy_at: datetime | None = None  # when HyperPod itself said last that it is healthy
+    restarts: tuple[datetime, ...] = ()  # when its workflow was begun again, because the former one had ended early
     version: int = 0
 
 
