@@ -11,6 +11,10 @@ STATE_CHANGE = "SageMaker HyperPod Cluster State Change"
 NODE_HEALTH = "SageMaker HyperPod Cluster Node Health Event"
 CLUSTER_EVENT = "SageMaker HyperPod Cluster Event"
 
+HEALTH_SOURCE = "aws.health"
+HEALTH_EVENT = "AWS Health Event"
+SCHEDULED_CHANGE = "scheduledChange"  # the category of maintenance to come
+
 SLURM_SOURCE = "roundhouse.slurm"
 SLURM_NODES = "Roundhouse Slurm Nodes"  # a snapshot of node states by the controller agent
 
@@ -58,11 +62,12 @@ class Names:
 # Tables (partition key; index) -----------------------------------------------------------------------------------
 INCIDENTS = "incidents"  # incident_id; index by_cluster (cluster, opened_at)
 LEDGER = "ledger"  # action_id; index by_cluster (cluster, claimed_at)
-APPROVALS = "approvals"  # approval_id
+APPROVALS = "approvals"  # approval_id; index by_cluster (cluster, asked_at)
 APPROVAL_TOKENS = "approval-tokens"  # approval_id; readable by the executor alone
 CONTROL = "control"  # key: pause switch, breaker, Slurm snapshot
 RUNS = "runs"  # cluster: the creation under way or last done
 THREADS = "threads"  # key: where a Slack thread or message lives
+MAINTENANCES = "maintenances"  # key: what AWS Health has announced, one record per event and account
 TABLE_KEYS = {
     INCIDENTS: "incident_id",
     LEDGER: "action_id",
@@ -71,6 +76,7 @@ TABLE_KEYS = {
     CONTROL: "key",
     RUNS: "cluster",
     THREADS: "key",
+    MAINTENANCES: "key",
 }
 BY_CLUSTER = "by_cluster"
 

@@ -15,6 +15,7 @@ class Source(StrEnum):
     NODE_HEALTH = "hyperpod.node_health"
     CLUSTER_EVENT = "hyperpod.cluster_event"
     STATE_CHANGE = "hyperpod.state_change"
+    AWS_HEALTH = "aws.health"
     HEALTH_AGENT_LOG = "hyperpod.health_agent_log"
     SLURM = "slurm"
     KERNEL = "kernel"
@@ -23,7 +24,7 @@ class Source(StrEnum):
     @property
     def trusted(self) -> bool:
         """True when AWS itself says it; what runs on a node can be forged by whoever has a shell there."""
-        return self in {Source.NODE_HEALTH, Source.CLUSTER_EVENT, Source.STATE_CHANGE}
+        return self in {Source.NODE_HEALTH, Source.CLUSTER_EVENT, Source.STATE_CHANGE, Source.AWS_HEALTH}
 
 
 class Health(StrEnum):
@@ -44,6 +45,7 @@ class CauseClass(StrEnum):
     CAPACITY = "capacity"  # no instance to be had
     LIFECYCLE = "lifecycle"  # lifecycle scripts failed
     CLUSTER = "cluster"  # the cluster as a whole
+    MAINTENANCE = "maintenance"  # AWS has announced work on the instance, for a time to come
     UNKNOWN = "unknown"  # held, watched, shown to people
 
 

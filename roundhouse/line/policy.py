@@ -27,6 +27,7 @@ class Rule:
     mode: Mode = Mode.OBSERVE
     ladder: tuple[Rung, ...] = (Rung.REBOOT, Rung.REPLACE, Rung.HUMAN)
     grace_s: int = 600  # time given to HyperPod's own repair, and to news that arrive late
+    lead_s: int = 7200  # maintenance alone: how long before its window a node is drained
 
 
 @dataclass(frozen=True, slots=True)

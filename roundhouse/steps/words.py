@@ -17,6 +17,7 @@ OUTCOMES = {
     Outcome.DENIED: "denied; nothing was done",
     Outcome.EXPIRED: "expired; nothing was done",
     Outcome.ESCALATED: "people must act",
+    Outcome.RETURNED: "through its maintenance, proved and back",
     Outcome.IGNORED: "turned out to be nothing",
 }
 

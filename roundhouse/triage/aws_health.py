@@ -48,6 +48,11 @@ class HealthNotice:
         """The same for a message and its backup copy, whichever arrives, in whichever order."""
         return self.communication_id, self.account, self.page
 
+    @property
+    def order(self) -> tuple[datetime, int, str, int]:
+        """What was said later stands later, whenever it arrives."""
+        return self.updated, _RANK.get(self.status, 1), self.communication_id, self.page
+
 
 @dataclass(frozen=True, slots=True)
 class HealthChange:
@@ -119,7 +124,7 @@ def join(notices: Iterable[HealthNotice]) -> tuple[HealthChange, ...]:
     events: dict[tuple[str, str], list[HealthNotice]] = {}
     for notice in kept.values():
         events.setdefault((notice.event_arn, notice.account), []).append(notice)
-    changes = [_joined(sorted(group, key=_order)) for group in events.values()]
+    changes = [_joined(sorted(group, key=lambda notice: notice.order)) for group in events.values()]
     return tuple(sorted(changes, key=lambda c: (c.starts or c.updated, c.event_arn, c.account)))
 
 
@@ -142,10 +147,6 @@ def _joined(ordered: list[HealthNotice]) -> HealthChange:
         settled=frozenset(entity for entity, state in states.items() if state in _SETTLED),
         missing_pages=tuple(page for page in range(1, last.pages + 1) if page not in there),
     )
-
-
-def _order(notice: HealthNotice) -> tuple[datetime, int, str, int]:
-    return notice.updated, _RANK.get(notice.status, 1), notice.communication_id, notice.page
 
 
 def _entities(value: object) -> tuple[tuple[str, str], ...]:
