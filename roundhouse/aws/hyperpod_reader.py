@@ -8,6 +8,7 @@ from typing import Any
 
 from roundhouse.aws.cluster_events import parse, worth_a_lookup
 from roundhouse.aws.errors import translated
+from roundhouse.build.settings import SETTINGS
 from roundhouse.errors import NotFound, Unavailable
 from roundhouse.line.state import Cluster, Group, Node, NodeStatus
 from roundhouse.ports import Clock, ClusterEvent
@@ -34,14 +35,17 @@ class HyperpodReader:
         read_at = self._clock.now()
         with translated("DescribeCluster"):
             raw = self._client.describe_cluster(ClusterName=name)
+        continuous = raw.get("NodeProvisioningMode") == "Continuous"
         return Cluster(
             name=raw.get("ClusterName", name),
             arn=raw["ClusterArn"],
             status=raw["ClusterStatus"],
             node_recovery=raw.get("NodeRecovery", "None"),
             groups={group["InstanceGroupName"]: self._group(group) for group in raw.get("InstanceGroups", [])},
-            nodes=self._nodes(name, continuous=raw.get("NodeProvisioningMode") == "Continuous"),
+            nodes=self._nodes(name, continuous=continuous),
             read_at=read_at,
+            continuous=continuous,
+            failure=raw.get("FailureMessage") or "",
         )
 
     def events(self, name: str, after: datetime, group: str | None = None) -> Sequence[ClusterEvent]:
@@ -77,6 +81,11 @@ class HyperpodReader:
                 raise NotFound(f"cluster {name} tells nothing of event {event_id}", operation="DescribeClusterEvent")
             self._remember(parse(answer["EventDetails"]))
         return self._looked_up[event_id]
+
+    def tags(self, arn: str) -> dict[str, str]:
+        with translated("ListTags"):
+            pages = self._client.get_paginator("list_tags").paginate(ResourceArn=arn)
+            return {tag["Key"]: tag["Value"] for page in pages for tag in page.get("Tags", [])}
 
     def _remember(self, event: ClusterEvent) -> None:
         if len(self._looked_up) >= _REMEMBERED:
@@ -115,6 +124,7 @@ class HyperpodReader:
             role=role,
             status=raw.get("Status", ""),
             training_plan_arn=raw.get("TrainingPlanArn"),
+            settings={member: raw[member] for member in SETTINGS if raw.get(member)},
         )
 
 

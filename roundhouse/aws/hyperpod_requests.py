@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from roundhouse.build.spec import ClusterSpec, DiscountKind, GroupSpec
+from roundhouse.build.settings import group_settings, vpc
+from roundhouse.build.spec import ClusterSpec, GroupSpec
 from roundhouse.errors import BadInput
 
 CONTINUOUS = "continuous"
@@ -31,7 +32,7 @@ def create_cluster(spec: ClusterSpec, counts: Mapping[str, int]) -> dict[str, An
     request: dict[str, Any] = {
         "ClusterName": spec.cluster,
         "InstanceGroups": [_group(spec, group, counts.get(group.name, 0)) for group in spec.groups],
-        "VpcConfig": _vpc(spec),
+        "VpcConfig": vpc(spec),
         "NodeRecovery": spec.node_recovery,
         "Orchestrator": {"Slurm": {}},
     }
@@ -43,42 +44,9 @@ def create_cluster(spec: ClusterSpec, counts: Mapping[str, int]) -> dict[str, An
 
 
 def _group(spec: ClusterSpec, group: GroupSpec, count: int) -> dict[str, Any]:
-    compute = group.role == "Compute"
-    slurm: dict[str, Any] = {"NodeType": group.role}
-    if compute and group.partition:
-        slurm["PartitionNames"] = [group.partition]
-    request: dict[str, Any] = {
-        "InstanceGroupName": group.name,
-        "InstanceType": group.instance_type,
-        "InstanceCount": count,
-        "ExecutionRole": group.execution_role_arn,
-        "LifeCycleConfig": {"SourceS3Uri": group.lifecycle_s3_uri, "OnCreate": group.lifecycle_script},
-        "ThreadsPerCore": group.threads_per_core,
-        "SlurmConfig": slurm,
-    }
+    request = {**group_settings(spec, group), "InstanceCount": count}
     # 0, or HyperPod sets the whole group back to nothing when a minimum is not reached within three hours. Controller
     # and login groups keep the service's own default of 1: without them there is no cluster.
-    if compute and spec.provisioning_mode == CONTINUOUS:
+    if group.role == "Compute" and spec.provisioning_mode == CONTINUOUS:
         request["MinInstanceCount"] = 0
-    if group.discount.kind is DiscountKind.TRAINING_PLAN and group.discount.training_plan_arn:
-        request["TrainingPlanArn"] = group.discount.training_plan_arn
-    if group.discount.kind is not DiscountKind.NONE:
-        request["OverrideVpcConfig"] = _vpc(spec)  # pinned: HyperPod would choose one of the cluster's subnets itself
-    storage = _storage(spec, group)
-    if storage:
-        request["InstanceStorageConfigs"] = storage
     return request
-
-
-def _storage(spec: ClusterSpec, group: GroupSpec) -> list[dict[str, Any]]:
-    volumes: list[dict[str, Any]] = []
-    if group.ebs_gib:
-        volumes.append({"EbsVolumeConfig": {"VolumeSizeInGB": group.ebs_gib}})
-    for dns_name, mount_name, mount_path in spec.file_system_mounts:
-        mount = {"DnsName": dns_name, "MountName": mount_name, "MountPath": mount_path}
-        volumes.append({"FsxLustreConfig": mount})
-    return volumes
-
-
-def _vpc(spec: ClusterSpec) -> dict[str, list[str]]:
-    return {"SecurityGroupIds": list(spec.security_group_ids), "Subnets": list(spec.subnet_ids)}

@@ -24,7 +24,9 @@ class LedgerEntry:
     """One action. `action_id` is deterministic (see `action_id`), so a second claim of the same action fails.
 
     `kind` is a rung (`reboot`, `replace`, `delete_restore`) or `create_cluster`, `add_nodes`, `delete_nodes`,
-    `delete_cluster`; `subject` is the instance id, or the group for a stage. `logical_id` lets a count be restored.
+    `update_cluster`, `delete_cluster`; `subject` is the instance id, or the group for a stage. `logical_id` lets a count
+    be restored. `from_count` and `to_count` are a group's target before and after an absolute update; of a node's
+    deletion `from_count` alone is known.
     """
 
     action_id: str
@@ -40,6 +42,8 @@ class LedgerEntry:
     detail: str = ""
     count: int = 1
     version: int = 0
+    from_count: int | None = None
+    to_count: int | None = None
 
 
 def action_id(scope: str, kind: str, subject: str, attempt: int = 1) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 
 class NodeStatus(StrEnum):
@@ -56,6 +57,8 @@ class Group:
     role: str = "Compute"
     status: str = "InService"
     training_plan_arn: str | None = None
+    # As DescribeCluster tells it, in the words of a request and without counts: UpdateCluster wants all of it again.
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,10 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster as read just now. `slurm` is None when there is no snapshot, or none young enough: unknown."""
+    """A cluster as read just now. `slurm` is None when there is no snapshot, or none young enough: unknown.
+
+    `continuous` is its provisioning mode; a legacy cluster has neither logical ids nor cluster events.
+    """
 
     name: str
     arn: str
@@ -119,6 +125,8 @@ class Cluster:
     nodes: tuple[Node, ...]
     read_at: datetime
     slurm: SlurmSnapshot | None = None
+    failure: str = ""  # HyperPod's FailureMessage for the cluster as a whole
+    continuous: bool = True
 
     def by_instance(self, instance_id: str) -> Node | None:
         """The node that instance stands behind now, or None."""
