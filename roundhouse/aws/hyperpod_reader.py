@@ -8,7 +8,7 @@ from typing import Any
 
 from roundhouse.aws.cluster_events import parse, worth_a_lookup
 from roundhouse.aws.errors import translated
-from roundhouse.build.settings import SETTINGS
+from roundhouse.build.settings import live_settings
 from roundhouse.errors import NotFound, Unavailable
 from roundhouse.line.state import Cluster, Group, Node, NodeStatus
 from roundhouse.ports import Clock, ClusterEvent
@@ -124,7 +124,7 @@ class HyperpodReader:
             role=role,
             status=raw.get("Status", ""),
             training_plan_arn=raw.get("TrainingPlanArn"),
-            settings={member: raw[member] for member in SETTINGS if raw.get(member)},
+            settings=live_settings(raw),
         )
 
 

@@ -54,16 +54,28 @@ def failure_kind(event: ClusterEvent) -> FailureKind | None:
 
     Texts are from AWS's event reference and error messages. An Error without a message is OTHER, not capacity.
     """
-    text = f"{event.description} {event.failure}".lower()
-    if event.lifecycle_state == "Failed" or ("lifecycle script" in text and ("fail" in text or "did not run" in text)):
+    kind = kind_of_text(f"{event.description} {event.failure}")
+    if event.lifecycle_state == "Failed":
+        return FailureKind.LIFECYCLE
+    if kind in {FailureKind.LIFECYCLE, FailureKind.CAPACITY}:
+        return kind
+    if event.level != "Error":
+        return None
+    if kind is FailureKind.NETWORK or event.resource_type != "Cluster":
+        return kind
+    return None
+
+
+def kind_of_text(text: str) -> FailureKind:
+    """What kind of failure HyperPod's words tell of; OTHER when they say nothing that we know."""
+    text = text.lower()
+    if "lifecycle script" in text and ("fail" in text or "did not run" in text):
         return FailureKind.LIFECYCLE
     if "sufficient capacity" in text or "insufficientinstancecapacity" in text:
         return FailureKind.CAPACITY
-    if "efa health check" in text and event.level == "Error":
+    if "efa health check" in text:
         return FailureKind.NETWORK
-    if event.level == "Error" and event.resource_type != "Cluster":
-        return FailureKind.OTHER
-    return None
+    return FailureKind.OTHER
 
 
 def failed_launches(events: Iterable[ClusterEvent]) -> list[tuple[FailureKind, ClusterEvent]]:

@@ -53,6 +53,18 @@ def group_settings(spec: ClusterSpec, group: GroupSpec) -> dict[str, Any]:
     return settings
 
 
+def live_settings(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a group of DescribeCluster's answer, as UpdateCluster takes them: a patch schedule has another
+    name there."""
+    settings = {member: raw[member] for member in SETTINGS if raw.get(member)}
+    patching = settings.get("AutoPatchConfig")
+    if patching:
+        kept = {k: v for k, v in patching.items() if k not in {"CurrentPatchSchedule", "DesiredPatchSchedule"}}
+        wanted = patching.get("DesiredPatchSchedule")
+        settings["AutoPatchConfig"] = kept | ({"PatchSchedule": wanted} if wanted else {})
+    return settings
+
+
 def differences(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """How a live group's settings differ from the environment's, by member. Sending them again would be no mere change
     of a count: the environment, or the cluster, must be put right first.
