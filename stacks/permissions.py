@@ -21,6 +21,7 @@ class Grant:
 
 
 ID_UNKNOWN = "A cluster's ARN holds an id that AWS gives at its creation, so the cluster cannot be named before it"
+EXECUTIONS = "An execution is called after its incident or run, which is not known at deployment"
 NO_RESOURCE = "The service offers no resource-level permission for this action"
 LOG_OF_CLUSTER = "HyperPod names the cluster's log group after an id that AWS gives at creation"
 
@@ -84,10 +85,11 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         consumes("intake"),
         LOOK,
         cluster("DescribeClusterEvent"),
-        keeps("incidents", "control"),
+        keeps("incidents", "control", "approvals"),
         lists("incidents"),
         Grant(("states:StartExecution",), ("machine:remediate_node",)),
-        sends("outbox.fifo"),
+        Grant(("states:DescribeExecution",), ("executions:remediate_node",), EXECUTIONS),
+        sends("settle", "outbox.fifo"),
     ),
     "measure_line": (lists("incidents"), reads("control"), sends("invocations-dlq")),
     # repair

@@ -21,6 +21,8 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         breaker=runtime.breaker(),
         outbox=runtime.outbox(),
         workflows=runtime.workflows(),
+        approvals=runtime.approvals(),
+        settle=runtime.settle_queue(),
         remediate_arn=runtime.require("REMEDIATE_ARN"),
         policy=runtime.settings().policy(),
         now=runtime.clock().now(),

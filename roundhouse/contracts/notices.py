@@ -24,6 +24,7 @@ class NoticeKind(StrEnum):
     BREAKER_OPENED = "breaker_opened"
     BREAKER_CLOSED = "breaker_closed"
     CONTROLLER_LOST = "controller_lost"
+    ANOTHER_REMEDIATOR = "another_remediator"
     PAUSED = "paused"
     RESUMED = "resumed"
 

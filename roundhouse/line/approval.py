@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-
 GONE = "what this was about is gone"
 NEWS_LAG = timedelta(minutes=10)  # what happened so long before a question is in the live state that it was asked on
 MOST_WHY = 300

@@ -16,6 +16,7 @@ class Source(StrEnum):
     CLUSTER_EVENT = "hyperpod.cluster_event"
     STATE_CHANGE = "hyperpod.state_change"
     AWS_HEALTH = "aws.health"
+    CLOUDTRAIL = "aws.cloudtrail"  # somebody called HyperPod's API
     HEALTH_AGENT_LOG = "hyperpod.health_agent_log"
     SLURM = "slurm"
     KERNEL = "kernel"
@@ -24,7 +25,10 @@ class Source(StrEnum):
     @property
     def trusted(self) -> bool:
         """True when AWS itself says it; what runs on a node can be forged by whoever has a shell there."""
-        return self in {Source.NODE_HEALTH, Source.CLUSTER_EVENT, Source.STATE_CHANGE, Source.AWS_HEALTH}
+        return self in _BY_AWS
+
+
+_BY_AWS = {Source.NODE_HEALTH, Source.CLUSTER_EVENT, Source.STATE_CHANGE, Source.AWS_HEALTH, Source.CLOUDTRAIL}
 
 
 class Health(StrEnum):
@@ -76,4 +80,5 @@ class Event:
     count: int = 1
     proposed_action: str | None = None
     repair_begun: bool = False
+    actor: str = ""  # CLOUDTRAIL alone: who called, as people know him
     needs_lookup: bool = False  # True: metadata was null, ask DescribeClusterEvent before judging

@@ -31,6 +31,7 @@ EMOJI = {
     NoticeKind.BREAKER_OPENED: "🚨",
     NoticeKind.BREAKER_CLOSED: "🟢",
     NoticeKind.CONTROLLER_LOST: "🚨",
+    NoticeKind.ANOTHER_REMEDIATOR: "👥",
     NoticeKind.PAUSED: "⏸️",
     NoticeKind.RESUMED: "▶️",
 }

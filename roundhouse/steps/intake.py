@@ -7,27 +7,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from roundhouse.contracts.names import Names
 from roundhouse.errors import AwsFailure, BadInput, ConditionFailed
 from roundhouse.line.breaker import BreakerEntry
-from roundhouse.line.event import Event, Health
+from roundhouse.line.event import Event, Health, Source
 from roundhouse.line.incident import Incident, IncidentState, IntakeVerdict, admit, locate
 from roundhouse.line.incident import Intake as Found
+from roundhouse.line.incident.told import of_the_whole, speaks_against
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster, NodeStatus
 from roundhouse.ports import (
+    ApprovalStore,
     BreakerStore,
     ClusterReader,
     ControlStore,
     IncidentStore,
     Outbox,
+    SettleQueue,
     Workflows,
 )
-from roundhouse.steps import guard, look
+from roundhouse.steps import guard, look, others
+from roundhouse.steps.begin import begin
 from roundhouse.steps.revise import TRIES
+from roundhouse.steps.withdraw import withdraw
 from roundhouse.triage import hyperpod, signals
 
 REMEMBERED = timedelta(days=7)  # how far back incidents are looked at
@@ -43,6 +49,8 @@ class Intake:
     breaker: BreakerStore
     outbox: Outbox
     workflows: Workflows
+    approvals: ApprovalStore
+    settle: SettleQueue
     remediate_arn: str
     policy: Policy
     now: datetime
@@ -60,7 +68,8 @@ class Intake:
 
         Raises MalformedEvent for what is not what it should be: it belongs into the dead-letter queue.
         """
-        signal = signals.read(envelope, self.now, self.control.snapshot(self.policy.cluster))
+        ours = Names(self.policy.environment).of("")
+        signal = signals.read(envelope, self.now, self.control.snapshot(self.policy.cluster), ours)
         told = [self._event(event) for event in signal.events]
         if signal.snapshot is not None and signal.cluster == self.policy.cluster:
             self.control.keep_snapshot(self.policy.cluster, signal.snapshot)
@@ -69,7 +78,10 @@ class Intake:
     def _event(self, event: Event) -> str:
         if event.needs_lookup:
             event = self._looked_up(event)
-        cluster = None if event.health is Health.INFO and not event.repair_begun else self.cluster()
+        told = event.repair_begun or event.source is Source.CLOUDTRAIL
+        cluster = None if event.health is Health.INFO and not told else self.cluster()
+        if cluster is not None and event.cluster == cluster.arn:  # a caller may name it by its ARN
+            event = replace(event, cluster=self.policy.cluster)
         for _ in range(TRIES):
             candidates = self._candidates(event, cluster)
             found = admit(event, candidates, cluster, self.policy, self.now)
@@ -80,14 +92,17 @@ class Intake:
             match found.verdict:
                 case IntakeVerdict.OPEN:
                     self._open(stored[0], cluster)
-                case IntakeVerdict.JOIN:
-                    self._start(stored[0])  # heals a crash between storing and starting
+                case IntakeVerdict.JOIN | IntakeVerdict.TOLD:
+                    for each in stored:
+                        self._start(each)  # heals a crash between storing and starting
                 case IntakeVerdict.RECOVER:
                     self._recovered(stored, cluster)
                     if len(stored) < len(found.recovered):
                         self._heal(event, self._candidates(event, cluster), cluster)
                 case IntakeVerdict.NOTE | IntakeVerdict.IGNORE:
                     self._heal(event, candidates, cluster)
+            self._taken_back(event, stored, found.withdraw)
+            self._others(event, cluster)
             return f"{found.verdict.value}: {found.reason}"
         raise ConditionFailed(f"incidents of {event.instance_id} are changing too fast")
 
@@ -100,12 +115,15 @@ class Intake:
 
     def _candidates(self, event: Event, cluster: Cluster | None) -> Sequence[Incident]:
         located = locate(event, cluster)
+        everything = of_the_whole(event)
         known = self.incidents.of_cluster(self.policy.cluster, self.now - REMEMBERED)
         wanted = {located.instance_id, f"node:{located.logical_id}", f"group:{located.group}", "cluster"}
         names = {located.logical_id, located.slurm_name} - {None}
         wanted |= {f"name:{name}" for name in names}
         return [
-            i for i in known if wanted & {i.instance_id, i.current_instance_id} or names & {i.logical_id, i.slurm_name}
+            i
+            for i in known
+            if everything or wanted & {i.instance_id, i.current_instance_id} or names & {i.logical_id, i.slurm_name}
         ]
 
     def _stored(self, found: Found) -> list[Incident]:
@@ -113,7 +131,7 @@ class Intake:
         ConditionFailed when none could be stored."""
         stored: list[Incident] = []
         races: list[ConditionFailed] = []
-        for each in found.recovered or _one(found.incident):
+        for each in found.changed:
             try:
                 stored.append(self.incidents.put(each))
             except ConditionFailed as race:
@@ -136,11 +154,35 @@ class Intake:
         for incident in seen:
             if incident.state is IncidentState.OPEN:
                 self._open(incident, cluster) if incident.health == Health.UNHEALTHY else self._start(incident)
+        self._taken_back(event, seen, speaks_against(event, cluster))
         if event.health is Health.HEALTHY and seen:
             rest = admit(event, [i for i in candidates if i not in seen], cluster, self.policy, self.now)
             if rest.verdict is IntakeVerdict.RECOVER:
                 self._recovered(self._stored(rest), cluster)
             self._recovered([i for i in seen if i.health == Health.HEALTHY], cluster)
+
+    def _taken_back(self, event: Event, incidents: Sequence[Incident], why: str) -> None:
+        """Questions that were asked before these news are taken back: they are decided anew."""
+        for incident in incidents if why else ():
+            if incident.asked:
+                withdraw(
+                    incident.asked,
+                    why,
+                    approvals=self.approvals,
+                    settle=self.settle,
+                    now=self.now,
+                    said_at=event.source_time,
+                )
+
+    def _others(self, event: Event, cluster: Cluster | None) -> None:
+        """A call of somebody else: the breaker counts it, and people are told if it is one of many."""
+        if event.source is not Source.CLOUDTRAIL or event.cluster != self.policy.cluster:
+            return
+        if self.now - event.source_time > timedelta(seconds=self.policy.max_event_age_s):
+            return
+        others.counted(event, cluster, breaker=self.breaker, outbox=self.outbox, policy=self.policy, now=self.now)
+        known = self.incidents.of_cluster(self.policy.cluster, self.now - REMEMBERED)
+        others.told(known, outbox=self.outbox, policy=self.policy, now=self.now)
 
     def _open(self, incident: Incident, cluster: Cluster | None) -> None:
         """Count the signal and start the workflow; a second time both change nothing."""
@@ -155,16 +197,14 @@ class Intake:
         self._start(incident)
 
     def _start(self, incident: Incident) -> None:
-        if incident.state is IncidentState.CLOSED:
-            return
-        grace = self.policy.rule(incident.cause).grace_s
-        self.workflows.start(
-            self.remediate_arn, incident.incident_id, {"incident_id": incident.incident_id, "grace_s": grace}
+        begin(
+            incident,
+            workflows=self.workflows,
+            machine=self.remediate_arn,
+            incidents=self.incidents,
+            policy=self.policy,
+            now=self.now,
         )
-
-
-def _one(incident: Incident | None) -> tuple[Incident, ...]:
-    return () if incident is None else (incident,)
 
 
 def envelope_of(body: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from roundhouse.contracts import names
 from roundhouse.errors import MalformedEvent
 from roundhouse.line.event import LOST_READY, CauseClass, Event, Health, Source
 from roundhouse.line.state import ClusterEvent
-from roundhouse.line.theirs import Phase, repair_phase
+from roundhouse.line.theirs import Phase, is_termination, patch_phase, repair_phase
 from roundhouse.triage.causes import cause_of_failed_launch, cause_of_fault, fault_in
 from roundhouse.triage.payload import first_text, mapping, moment, optional_text, text
 
@@ -173,10 +173,15 @@ def _judge(
     failed = level == "Error" or (level == "" and ("failed" in lower or bool(failure) or lifecycle_state == "Failed"))
     if not failed:
         strange = level == "Warn" and instance_id is not None and "capacityreservation" not in lower
-        phase = repair_phase(description)
-        code = f"{phase[0]}_{phase[1]}" if phase else "unknown_warning" if strange else "info"
-        bad = strange and phase is None
-        return code, CauseClass.UNKNOWN, Health.UNHEALTHY if bad else Health.INFO
+        told = _told(description, instance_id)
+        bad = strange and not told
+        return (
+            told or ("unknown_warning" if strange else "info"),
+            CauseClass.UNKNOWN,
+            (Health.UNHEALTHY if bad else Health.INFO),
+        )
+    if patch_phase(description) is not None:
+        return "patching_failed", CauseClass.CLUSTER, Health.UNHEALTHY
     if any(word in lower for word in _LAUNCH) or failure or lifecycle_state == "Failed":
         if resource_type == "Cluster" and instance_id is None and "lifecycle" not in lower:
             return "cluster_operation_failed", CauseClass.CLUSTER, Health.UNHEALTHY
@@ -187,6 +192,15 @@ def _judge(
     if phase:
         return f"{phase[0]}_failed", CauseClass.PROVISIONING, Health.UNHEALTHY
     return "unknown_error", CauseClass.UNKNOWN, Health.UNHEALTHY
+
+
+def _told(description: str, instance_id: str | None) -> str:
+    """The code of what HyperPod does by itself, or upon a call; "" for other information."""
+    if (patch := patch_phase(description)) is not None:
+        return f"patching_{patch}"
+    if (phase := repair_phase(description)) is not None:
+        return f"{phase[0]}_{phase[1]}"
+    return "terminated" if instance_id is not None and is_termination(description) else ""
 
 
 def _metadata(*places: object) -> object:

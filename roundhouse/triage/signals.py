@@ -10,7 +10,7 @@ from typing import Any
 from roundhouse.contracts import names
 from roundhouse.line.event import Event
 from roundhouse.line.state import SlurmSnapshot
-from roundhouse.triage import health_log, hyperpod, slurm_snapshot
+from roundhouse.triage import cloudtrail, health_log, hyperpod, slurm_snapshot
 from roundhouse.triage.payload import mapping
 
 
@@ -24,11 +24,13 @@ class Signal:
     cluster: str = ""
 
 
-def read(envelope: Mapping[str, Any], ingest_time: datetime, previous: SlurmSnapshot | None = None) -> Signal:
+def read(
+    envelope: Mapping[str, Any], ingest_time: datetime, previous: SlurmSnapshot | None = None, ours: str = ""
+) -> Signal:
     """Read an envelope of EventBridge's form. Raises MalformedEvent for one of ours that is not what it should be.
 
     `previous` is the kept snapshot: events of Slurm nodes are made of what changed since. For `roundhouse.hma` the
-    detail is the decoded CloudWatch Logs payload as it came.
+    detail is the decoded CloudWatch Logs payload as it came. `ours` is what the names of our own roles begin with.
     """
     envelope = mapping(envelope, "envelope")
     match envelope.get("source"):
@@ -38,6 +40,9 @@ def read(envelope: Mapping[str, Any], ingest_time: datetime, previous: SlurmSnap
             return Signal(reading.events, reading.snapshot, reading.unknown, str(detail["cluster"]))
         case names.LOG_SOURCE:
             return Signal(tuple(health_log.read(mapping(envelope.get("detail"), "detail"), ingest_time)))
+        case names.HYPERPOD_SOURCE if envelope.get("detail-type") == cloudtrail.DETAIL_TYPE:
+            events = cloudtrail.read(envelope, ingest_time, ours)
+            return Signal(events, note="" if events else "a call that is no act of somebody else")
         case _:
             event = hyperpod.read(envelope, ingest_time)
             return Signal((event,)) if event else Signal(note=f"not ours: {envelope.get('detail-type')!r}")

@@ -230,7 +230,7 @@ def test_people_who_know_are_not_asked_again_within_the_hour(outcome):
 
 def test_healthy_recovers_every_cause_when_hyperpod_says_it_and_only_its_own_otherwise():
     hard = incident(last_event_at=ago(500))
-    lost = incident(incident_id="inc-2-1", cause=CauseClass.UNREACHABLE, last_event_at=ago(500))
+    lost = incident(incident_id="inc-2-1", cause=CauseClass.UNREACHABLE, last_event_at=ago(500), trusted=False)
     other = incident(2, incident_id="inc-3-1", last_event_at=ago(500))
     good = event(health=Health.HEALTHY, cause=CauseClass.UNKNOWN)
     intake = admit(good, [hard, lost, other], cluster(), POLICY, NOW)
@@ -266,7 +266,7 @@ def test_a_clock_that_runs_ahead_does_not_outrank_later_news():
 def test_hyperpods_start_of_a_repair_is_written_into_the_open_incident():
     started = event(event_id="e-2", health=Health.INFO, repair_begun=True, source=Source.CLUSTER_EVENT)
     intake = admit(started, [incident()], cluster(), POLICY, NOW)
-    assert intake.verdict is IntakeVerdict.JOIN
+    assert intake.verdict is IntakeVerdict.TOLD
     assert (intake.incident.repair_begun, intake.incident.health) == (True, "unhealthy")
 
 

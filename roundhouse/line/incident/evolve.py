@@ -18,6 +18,7 @@ from roundhouse.line.incident.record import (
     Step,
     incident_key,
 )
+from roundhouse.line.incident.told import OTHERS_KEPT, other_of
 
 EVIDENCE_KEPT = 20
 EVIDENCE_TEXT = 500
@@ -92,8 +93,13 @@ def with_event(incident: Incident, event: Event) -> Incident:
     evidence = sorted((*incident.evidence, said), key=lambda e: (e.at, e.event_id))[-EVIDENCE_KEPT:]
     bad = event.health is Health.UNHEALTHY
     newest = event.health is not Health.INFO and (
-        event.source_time > incident.last_event_at or (event.source_time == incident.last_event_at and bad)
+        event.source_time > incident.last_event_at
+        or (event.source_time == incident.last_event_at and bad)
+        or overrules(event, incident)
     )
+    newest = newest and (bad or believed(event, incident))
+    well = event.health is Health.HEALTHY and event.source.trusted
+    other = other_of(event)
     better_code = bad and newest and bool(event.code) and (event.source.trusted or not incident.trusted)
     return replace(
         incident,
@@ -108,7 +114,22 @@ def with_event(incident: Incident, event: Event) -> Incident:
         logical_id=incident.logical_id or event.logical_id,
         slurm_name=incident.slurm_name or event.slurm_name,
         boot_id=incident.boot_id or event.boot_id,
+        others=incident.others if other is None else (*incident.others, other)[-OTHERS_KEPT:],
+        healthy_at=max(incident.healthy_at or event.source_time, event.source_time) if well else incident.healthy_at,
     )
+
+
+def believed(event: Event, incident: Incident) -> bool:
+    """True unless it is good news from the node itself, where HyperPod has spoken against it: what is said there can be
+    forged there, and does not take HyperPod's word back."""
+    return event.source.trusted or not incident.trusted
+
+
+def overrules(event: Event, incident: Incident) -> bool:
+    """True for HyperPod's bad news when only the node itself has said anything good since."""
+    bad = event.health is Health.UNHEALTHY and event.source.trusted
+    after = incident.healthy_at is None or event.source_time > incident.healthy_at
+    return bad and after and incident.health == Health.HEALTHY
 
 
 def begin_step(incident: Incident, name: str, now: datetime, detail: str = "") -> Incident:

@@ -13,8 +13,9 @@ from enum import StrEnum
 from typing import assert_never
 
 from roundhouse.line.event import LOST_READY, CauseClass, Event, Health, Source
-from roundhouse.line.incident.evolve import close, opened, subject_of, with_event
+from roundhouse.line.incident.evolve import believed, close, opened, overrules, subject_of, with_event
 from roundhouse.line.incident.record import Incident, IncidentState, Outcome
+from roundhouse.line.incident.told import concerned, speaks_against
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster, Node, NodeStatus
 
@@ -26,6 +27,7 @@ _RESTING = frozenset({Outcome.DENIED, Outcome.ESCALATED, Outcome.OBSERVED})
 class IntakeVerdict(StrEnum):
     OPEN = "open"  # store the incident, start its workflow
     JOIN = "join"  # store the incident: one more event
+    TOLD = "told"  # store the incidents in `told`: others are at work on their nodes
     RECOVER = "recover"  # store the incidents in `recovered`: their instance is healthy again
     NOTE = "note"  # write a log line; store the incident if there is one (a closed record, no workflow)
     IGNORE = "ignore"
@@ -33,12 +35,24 @@ class IntakeVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What to do. `incident` is the new version to store, if any; `recovered` all that a Healthy event changes."""
+    """What to do. `incident` is the new version to store, if any; `recovered` all that a Healthy event changes.
+
+    `withdraw` says why questions of the stored incidents are to be taken back ("": they stand). `again` is True for
+    bad news that are expected now, and to be judged once more if they last.
+    """
 
     verdict: IntakeVerdict
     incident: Incident | None
     reason: str
     recovered: tuple[Incident, ...] = ()
+    told: tuple[Incident, ...] = ()
+    withdraw: str = ""
+    again: bool = False
+
+    @property
+    def changed(self) -> tuple[Incident, ...]:
+        """All that is to be stored."""
+        return self.recovered or self.told or (() if self.incident is None else (self.incident,))
 
 
 def admit(
@@ -58,7 +72,7 @@ def admit(
     named_only = event.instance_id is None
     event = locate(event, cluster)
     if event.health is Health.INFO:
-        return _inform(event, candidates)
+        return _inform(event, candidates, cluster)
     age = now - event.source_time
     if age > timedelta(seconds=policy.max_event_age_s):
         return _note(f"{event.code} is {_hours(age)} old: too old to act upon")
@@ -67,7 +81,7 @@ def admit(
         return _ignore(gone)
     match event.health:
         case Health.HEALTHY:
-            return _recover(event, candidates)
+            return _recover(event, candidates, cluster)
         case Health.UNHEALTHY:
             return _suspect(event, candidates, cluster, now)
         case _:
@@ -95,6 +109,8 @@ def _node(event: Event, cluster: Cluster | None) -> Node | None:
         return cluster.by_instance(event.instance_id)
     if event.slurm_name:
         return cluster.by_hostname(event.slurm_name)
+    if event.source is Source.CLOUDTRAIL and event.logical_id:
+        return cluster.by_logical(event.logical_id)
     return None
 
 
@@ -124,10 +140,16 @@ def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | No
     if current is None and event.source is Source.SLURM and (busy := _in_repair(event, candidates)) is not None:
         return _note(f"Slurm misses a node that {busy.incident_id} has drained and repairs: expected")
     if current is not None:
-        if event.source_time < current.last_event_at and current.health == Health.HEALTHY:
+        good = event.source_time < current.last_event_at and current.health == Health.HEALTHY
+        if good and not overrules(event, current):
             return _note("older than the newest news of this node, which are good")
-        return Intake(IntakeVerdict.JOIN, with_event(current, event), f"joins {current.incident_id}")
-    past = [i for i in candidates if i.instance_id == subject_of(event) and _speaks_for(i, event.cause)]
+        why = speaks_against(event, cluster)
+        return Intake(IntakeVerdict.JOIN, with_event(current, event), f"joins {current.incident_id}", withdraw=why)
+    past = [
+        i
+        for i in candidates
+        if i.instance_id == subject_of(event) and _speaks_for(i, event.cause) and not _only_said_there(i, event)
+    ]
     last = max((i for i in past if i.closed_at), key=lambda i: i.closed_at or now, default=None)
     if last is not None and last.closed_at is not None:
         good_news = _only_healthy(last) or (last.outcome is Outcome.RECOVERED and last.health == Health.HEALTHY)
@@ -142,15 +164,18 @@ def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | No
     return Intake(IntakeVerdict.OPEN, incident, f"{event.code} on {incident.instance_id}: {event.cause.value}")
 
 
-def _recover(event: Event, candidates: Sequence[Incident]) -> Intake:
+def _recover(event: Event, candidates: Sequence[Incident], cluster: Cluster | None) -> Intake:
     if event.source is Source.REPLAY:
         return _note("a recorded event, sent again")
     mine = [i for i in candidates if i.instance_id == subject_of(event) or i.current_instance_id == event.instance_id]
     every_cause = event.source is Source.NODE_HEALTH
     running = [i for i in mine if i.state is not IncidentState.CLOSED and (every_cause or i.cause is event.cause)]
-    changed = tuple(with_event(i, event) for i in running if event.source_time > i.last_event_at)
+    changed = tuple(with_event(i, event) for i in running if event.source_time > i.last_event_at and believed(event, i))
     if changed:
-        return Intake(IntakeVerdict.RECOVER, changed[0], "healthy again", changed)
+        why = speaks_against(event, cluster)
+        return Intake(IntakeVerdict.RECOVER, changed[0], "healthy again", changed, withdraw=why)
+    if running and not all(believed(event, i) for i in running):
+        return _note("said on the node itself, and HyperPod has spoken against it: only HyperPod's word counts")
     if running:
         return _note("older than the newest news of this node, which are bad")
     past = [i for i in mine if _speaks_for(i, event.cause) and i.closed_at and i.closed_at >= event.source_time]
@@ -162,20 +187,25 @@ def _recover(event: Event, candidates: Sequence[Incident]) -> Intake:
     return Intake(IntakeVerdict.NOTE, record, "healthy, and no incident is open")
 
 
-def _inform(event: Event, candidates: Sequence[Incident]) -> Intake:
-    if event.repair_begun and event.instance_id:
-        current = _newest(
-            [i for i in candidates if i.instance_id == event.instance_id and i.state is not IncidentState.CLOSED]
-        )
-        if current is not None:
-            return Intake(IntakeVerdict.JOIN, with_event(current, event), "HyperPod repairs this node")
-    return _ignore("information only")
+def _inform(event: Event, candidates: Sequence[Incident], cluster: Cluster | None) -> Intake:
+    why = speaks_against(event, cluster)
+    mine = concerned(event, candidates) if why or event.repair_begun else []
+    if not mine:
+        return _ignore(f"{why}: no incident is open" if why else "information only")
+    told = tuple(with_event(each, event) for each in mine)
+    return Intake(IntakeVerdict.TOLD, told[0], why or "HyperPod repairs this node", told=told, withdraw=why)
 
 
 def _speaks_for(incident: Incident, cause: CauseClass) -> bool:
     """True when the end of `incident` also covers events of `cause`: its own, and all for HyperPod's word of health."""
     from_hyperpod = any(e.source == Source.NODE_HEALTH for e in incident.evidence)
     return incident.cause is cause or (_only_healthy(incident) and from_hyperpod)
+
+
+def _only_said_there(incident: Incident, event: Event) -> bool:
+    """True for an incident that good news from the node itself have ended, when HyperPod's word is to be weighed."""
+    good = _only_healthy(incident) or (incident.outcome is Outcome.RECOVERED and incident.health == Health.HEALTHY)
+    return event.source.trusted and good and incident.healthy_at is None
 
 
 def _only_healthy(incident: Incident) -> bool:
