@@ -51,8 +51,14 @@ def sends(*queues: str) -> Grant:
 
 
 def consumes(queue: str) -> Grant:
-    actions = ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes")
+    """What Lambda does for a function that a queue feeds."""
+    actions = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
     return Grant(tuple(f"sqs:{action}" for action in actions), (f"queue:{queue}",))
+
+
+def holds(queue: str) -> Grant:
+    """Let a received message come back later than its queue would."""
+    return Grant(("sqs:ChangeMessageVisibility",), (f"queue:{queue}",))
 
 
 # HyperPod --------------------------------------------------------------------------------------------------------
@@ -62,6 +68,9 @@ def cluster(*operations: str) -> Grant:
 
 LOOK = cluster("DescribeCluster", "ListClusterNodes")
 EVENTS = cluster("ListClusterEvents", "DescribeClusterEvent")
+# The cluster's document says the roles of groups, too, which a legacy cluster does not: whoever looks at one reads it
+POLICY = Grant(("ssm:GetParameter",), ("parameter:policy",))
+CLUSTER = Grant(("ssm:GetParameter",), ("parameter:cluster",))
 PLAN = Grant(("sagemaker:DescribeTrainingPlan",), ("plans:",))
 BILL = Grant(("ce:GetCostAndUsage",), ("*",), NO_RESOURCE)
 SECRET = Grant(("secretsmanager:GetSecretValue",), ("secret:slack",))
@@ -70,7 +79,6 @@ SECRET = Grant(("secretsmanager:GetSecretValue",), ("secret:slack",))
 TRACE_ACTIONS = ("xray:PutTraceSegments", "xray:PutTelemetryRecords")
 BASIC: tuple[Grant, ...] = (
     Grant(("logs:CreateLogStream", "logs:PutLogEvents"), ("own-log:",)),
-    Grant(("ssm:GetParameter",), ("parameter:policy", "parameter:cluster")),
     Grant(TRACE_ACTIONS, ("*",), NO_RESOURCE),
 )
 
@@ -83,6 +91,8 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
     ),
     "intake_signals": (
         consumes("intake"),
+        POLICY,
+        CLUSTER,
         LOOK,
         cluster("DescribeClusterEvent"),
         keeps("incidents", "control", "approvals"),
@@ -91,18 +101,30 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         Grant(("states:DescribeExecution",), ("executions:remediate_node",), EXECUTIONS),
         sends("settle", "outbox.fifo"),
     ),
-    "measure_line": (lists("incidents"), reads("control"), sends("invocations-dlq")),
+    "measure_line": (POLICY, lists("incidents"), reads("control"), sends("invocations-dlq")),
     # repair
-    "decide_repair": (LOOK, EVENTS, keeps("incidents", "control"), lists("ledger"), sends("outbox.fifo")),
-    "command_agent": (LOOK, keeps("incidents", "control"), sends("agent", "outbox.fifo")),
+    "decide_repair": (
+        POLICY,
+        CLUSTER,
+        LOOK,
+        EVENTS,
+        keeps("incidents", "control"),
+        lists("ledger"),
+        sends("outbox.fifo"),
+    ),
+    "command_agent": (POLICY, CLUSTER, LOOK, keeps("incidents", "control"), sends("agent", "outbox.fifo")),
     "request_approval": (
+        POLICY,
+        CLUSTER,
         reads("runs"),
         keeps("approvals", "incidents"),
         puts("approval-tokens"),
         sends("settle", "outbox.fifo"),
     ),
-    "read_approval": (keeps("approvals", "incidents", "runs"), reads("threads"), sends("outbox.fifo")),
+    "read_approval": (CLUSTER, keeps("approvals", "incidents", "runs"), reads("threads"), sends("outbox.fifo")),
     "act_on_node": (
+        POLICY,
+        CLUSTER,
         LOOK,
         EVENTS,
         cluster("BatchRebootClusterNodes", "BatchReplaceClusterNodes", "BatchDeleteClusterNodes"),
@@ -111,9 +133,18 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         reads("approvals"),
         sends("outbox.fifo"),
     ),
-    "watch_node": (LOOK, EVENTS, keeps("incidents", "ledger"), reads("control"), lists("ledger")),
-    "restore_count": (LOOK, cluster("BatchAddClusterNodes"), keeps("incidents", "ledger"), lists("ledger")),
+    "watch_node": (POLICY, CLUSTER, LOOK, EVENTS, keeps("incidents", "ledger"), reads("control"), lists("ledger")),
+    "restore_count": (
+        POLICY,
+        CLUSTER,
+        LOOK,
+        cluster("BatchAddClusterNodes"),
+        keeps("incidents", "ledger"),
+        lists("ledger"),
+    ),
     "prove_node": (
+        POLICY,
+        CLUSTER,
         LOOK,
         EVENTS,
         PLAN,
@@ -122,9 +153,10 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         reads("runs"),
         sends("outbox.fifo"),
     ),
-    "close_incident": (LOOK, keeps("incidents", "control"), sends("outbox.fifo")),
+    "close_incident": (POLICY, CLUSTER, LOOK, keeps("incidents", "control"), sends("outbox.fifo")),
     # creation
     "check_preflight": (
+        CLUSTER,
         LOOK,
         PLAN,
         Grant(("ec2:DescribeSubnets",), ("*",), NO_RESOURCE),
@@ -136,8 +168,9 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         reads("control"),
         sends("outbox.fifo"),
     ),
-    "plan_stage": (LOOK, keeps("runs"), reads("ledger", "control"), lists("ledger")),
+    "plan_stage": (CLUSTER, LOOK, keeps("runs"), reads("ledger", "control"), lists("ledger")),
     "launch_stage": (
+        CLUSTER,
         LOOK,
         cluster("CreateCluster", "BatchAddClusterNodes", "AddTags"),
         # a plan that pays for a group is a resource of the call too
@@ -151,24 +184,35 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         lists("ledger"),
         sends("outbox.fifo"),
     ),
-    "watch_stage": (LOOK, EVENTS, PLAN, BILL, keeps("runs"), reads("ledger"), lists("ledger"), sends("outbox.fifo")),
-    "stop_ramp": (LOOK, cluster("BatchDeleteClusterNodes"), keeps("ledger", "runs"), sends("outbox.fifo")),
+    "watch_stage": (
+        CLUSTER,
+        LOOK,
+        EVENTS,
+        PLAN,
+        BILL,
+        keeps("runs"),
+        reads("ledger"),
+        lists("ledger"),
+        sends("outbox.fifo"),
+    ),
+    "stop_ramp": (CLUSTER, LOOK, cluster("BatchDeleteClusterNodes"), keeps("ledger", "runs"), sends("outbox.fifo")),
     "roll_back": (
+        CLUSTER,
         LOOK,
         cluster("BatchDeleteClusterNodes", "DeleteCluster"),
         keeps("ledger", "runs"),
         sends("outbox.fifo"),
     ),
-    "finish_run": (LOOK, keeps("runs"), sends("outbox.fifo")),
+    "finish_run": (CLUSTER, LOOK, keeps("runs"), sends("outbox.fifo")),
     # people
-    "answer_slack": (SECRET, keeps("approvals"), sends("settle")),
+    "answer_slack": (POLICY, SECRET, keeps("approvals"), sends("settle")),
     "settle_approval": (
         consumes("settle"),
         reads("approvals", "approval-tokens"),
         Grant(("states:SendTaskSuccess",), ("machine:remediate_node", "machine:create_cluster")),
         sends("outbox.fifo"),
     ),
-    "post_slack": (consumes("outbox.fifo"), SECRET, keeps("threads")),
+    "post_slack": (consumes("outbox.fifo"), holds("outbox.fifo"), POLICY, SECRET, keeps("threads")),
 }
 
 LOG_DELIVERY = (

@@ -22,7 +22,7 @@ BEHIND = {
     "ledger": {"table:ledger"},
     "messenger": {"secret:slack"},
     "outbox": {"queue:outbox.fifo"},
-    "reader": {"cluster:*"},
+    "reader": {"cluster:*", "parameter:cluster"},
     "runs": {"table:runs"},
     "settle_queue": {"queue:settle"},
     "slack_secret": {"secret:slack"},
@@ -38,12 +38,22 @@ UNASKED = {
     "post_slack": {"queue:outbox.fifo"},
 }
 DIFFERS = {"surroundings", "workflows"}
-DIFFERING = ("plans:", "*", "lifecycle-", "machine:", "execution-roles:", "queue:invocations-dlq")
+DIFFERING = ("plans:", "*", "lifecycle-", "machine:", "executions:", "execution-roles:", "queue:invocations-dlq")
+
+
+SETTINGS = {"policy": "parameter:policy", "cluster_spec": "parameter:cluster"}
 
 
 def _ports(name: str) -> set[str]:
-    text = "".join(path.read_text() for path in (ROOT / "functions" / name).glob("*.py"))
-    return set(re.findall(r"\bruntime\.(\w+)", text)) - NOTHING
+    return set(re.findall(r"\bruntime\.(\w+)", _text(name))) - NOTHING
+
+
+def _settings(name: str) -> set[str]:
+    return {SETTINGS[read] for read in re.findall(r"\bruntime\.settings\(\)\.(\w+)", _text(name))}
+
+
+def _text(name: str) -> str:
+    return "".join(path.read_text() for path in (ROOT / "functions" / name).glob("*.py"))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -51,6 +61,7 @@ def test_function_may_reach_what_it_asks_for(name: str) -> None:
     ports = _ports(name)
     assert ports - BEHIND.keys() - DIFFERS == set(), "a port that this test does not know"
     needed = {resource for port in ports & BEHIND.keys() for resource in BEHIND[port]} | UNASKED.get(name, set())
+    needed |= _settings(name)
     granted = {resource.replace("index:", "table:") for grant in FUNCTIONS[name] for resource in grant.resources}
     assert granted - needed == {each for each in granted if each.startswith(DIFFERING)}
     assert needed - granted == set()
