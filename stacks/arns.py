@@ -24,6 +24,8 @@ def resolve(resource: str, deployment: Deployment, made: Mapping[str, str]) -> l
             return [f"{made[f'table:{name}']}/index/by_cluster"]
         case "cluster":
             return [f"arn:{aws}:sagemaker:{region}:{account}:cluster/{name}"]
+        case "executions":
+            return [f"arn:{aws}:states:{region}:{account}:execution:{deployment.names.state_machine(name)}:*"]
         case "plans":
             return deployment.training_plans
         case "execution-roles":

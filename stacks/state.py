@@ -9,11 +9,11 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from roundhouse.contracts.names import INCIDENTS, LEDGER, TABLE_KEYS
+from roundhouse.contracts.names import APPROVALS, INCIDENTS, LEDGER, TABLE_KEYS
 from stacks.constructs.table import guarded_table
 from stacks.deployment import Deployment
 
-_SORTED_BY = {INCIDENTS: "opened_at", LEDGER: "claimed_at"}
+_SORTED_BY = {INCIDENTS: "opened_at", LEDGER: "claimed_at", APPROVALS: "asked_at"}
 _STANDARD_MAX, _ADVANCED_MAX = 4096, 8192
 """Bytes that a Standard and an Advanced parameter hold; an Advanced one costs money."""
 

@@ -87,7 +87,13 @@ class DynamoApprovals:
             table,
             TABLE_KEYS[APPROVALS],
             Approval,
-            lambda a: {"cluster": a.cluster, "subject": a.subject, "status": a.status, "choice": a.choice},
+            lambda a: {
+                "cluster": a.cluster,
+                "asked_at": a.asked_at,
+                "subject": a.subject,
+                "status": a.status,
+                "choice": a.choice,
+            },
         )
 
     def get(self, approval_id: str) -> Approval | None:
@@ -95,6 +101,9 @@ class DynamoApprovals:
 
     def put(self, approval: Approval) -> Approval:
         return self._records.put(approval.approval_id, approval)
+
+    def of_cluster(self, cluster: str, since: datetime) -> Sequence[Approval]:
+        return self._records.of_cluster(cluster, "asked_at", since)
 
 
 class DynamoRuns:

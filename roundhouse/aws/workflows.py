@@ -9,6 +9,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from roundhouse.aws.errors import code_of, translated
+from roundhouse.contracts.executions import ExecutionState
 
 START_MARK = "start_mark"
 
@@ -34,6 +35,18 @@ class StepFunctions:
                     return False
                 raise
         return True
+
+    def status(self, state_machine: str, name: str) -> ExecutionState | None:
+        """See `ports.Workflows.status`."""
+        execution = f"{state_machine.replace(':stateMachine:', ':execution:')}:{name}"
+        with translated("DescribeExecution"):
+            try:
+                described = self._client.describe_execution(executionArn=execution)
+            except ClientError as error:
+                if code_of(error) == "ExecutionDoesNotExist":
+                    return None
+                raise
+        return ExecutionState.parse(described["status"])
 
     def succeed(self, token: str, output: dict[str, object]) -> bool:
         """See `ports.Workflows.succeed`."""

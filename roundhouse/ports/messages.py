@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from roundhouse.contracts.commands import Command
+from roundhouse.contracts.executions import ExecutionState
 from roundhouse.contracts.notices import Notice
 
 
@@ -40,6 +41,9 @@ class QueueLease(Protocol):
 class Workflows(Protocol):
     def start(self, state_machine: str, name: str, payload: dict[str, object]) -> bool:
         """Start an execution called `name`; False when one of that name exists already."""
+
+    def status(self, state_machine: str, name: str) -> ExecutionState | None:
+        """How the execution called `name` stands; None when there is none, or none any more. It may lag a moment."""
 
     def succeed(self, token: str, output: dict[str, object]) -> bool:
         """Answer a task token; False when the task is gone (timed out, answered already)."""

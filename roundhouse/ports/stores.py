@@ -45,6 +45,9 @@ class ApprovalStore(Protocol):
 
     def put(self, approval: Approval) -> Approval: ...
 
+    def of_cluster(self, cluster: str, since: datetime) -> Sequence[Approval]:
+        """Approvals asked at or after `since`, oldest first."""
+
 
 class TokenStore(Protocol):
     """Task tokens, readable by the executor alone."""

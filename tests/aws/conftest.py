@@ -14,11 +14,11 @@ from botocore.stub import Stubber
 from moto import mock_aws
 
 from roundhouse.aws import clients
-from roundhouse.contracts.names import BY_CLUSTER, INCIDENTS, LEDGER, TABLE_KEYS, Names
+from roundhouse.contracts.names import APPROVALS, BY_CLUSTER, INCIDENTS, LEDGER, TABLE_KEYS, Names
 
 DATA = Path(__file__).parents[1] / "data" / "aws"
 NAMES = Names("test")
-SORT_KEYS = {INCIDENTS: "opened_at", LEDGER: "claimed_at"}
+SORT_KEYS = {INCIDENTS: "opened_at", LEDGER: "claimed_at", APPROVALS: "asked_at"}
 
 
 @pytest.fixture(autouse=True)

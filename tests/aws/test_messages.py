@@ -18,9 +18,10 @@ from roundhouse.aws.secrets import Secrets
 from roundhouse.aws.settings import ParameterSettings
 from roundhouse.aws.workflows import START_MARK, StepFunctions
 from roundhouse.contracts.commands import Command, Verb
+from roundhouse.contracts.executions import ExecutionState
 from roundhouse.contracts.names import Names, log_group
 from roundhouse.contracts.notices import Notice, NoticeKind
-from roundhouse.errors import AccessDenied, BadInput, InvalidRequest, NotFound
+from roundhouse.errors import AccessDenied, BadInput, InvalidRequest, NotFound, Throttled
 from roundhouse.line.policy import Policy
 from tests.aws.samples import spec
 
@@ -133,6 +134,30 @@ def test_a_start_that_is_refused(states: Any) -> None:
     stub.add_client_error("start_execution", "StateMachineDoesNotExist")
     with pytest.raises(NotFound):
         StepFunctions(client).start(MACHINE, "inc-1", {})
+
+
+@pytest.mark.parametrize(
+    ("said", "state"),
+    [
+        ("RUNNING", ExecutionState.RUNNING),
+        ("SUCCEEDED", ExecutionState.SUCCEEDED),
+        ("TIMED_OUT", ExecutionState.TIMED_OUT),
+        ("ABORTED", ExecutionState.ABORTED),
+        ("PENDING_REDRIVE", ExecutionState.RUNNING),
+    ],
+)
+def test_an_execution_is_found_by_its_machine_and_name(states: Any, said: str, state: ExecutionState) -> None:
+    client, stub = states
+    arn = "arn:aws:states:us-west-2:111122223333:execution:roundhouse-test-remediate-node:inc-1-r2"
+    answer = {"executionArn": arn, "stateMachineArn": MACHINE, "status": said, "startDate": NOW}
+    stub.add_response("describe_execution", answer, {"executionArn": arn})
+    stub.add_client_error("describe_execution", "ExecutionDoesNotExist")
+    stub.add_client_error("describe_execution", "ThrottlingException")
+    workflows = StepFunctions(client)
+    assert workflows.status(MACHINE, "inc-1-r2") is state
+    assert workflows.status(MACHINE, "inc-1-r2") is None
+    with pytest.raises(Throttled):
+        workflows.status(MACHINE, "inc-1-r2")
 
 
 def test_a_token_is_answered(states: Any) -> None:

@@ -188,6 +188,10 @@ def test_approvals(tables: Tables, aws: Callable[..., Any]) -> None:
     assert store.get("ap-1") == decided
     with pytest.raises(ConditionFailed):
         store.put(replace(first, status=ApprovalStatus.EXPIRED))
+    store.put(replace(approval(), approval_id="ap-2", asked_at=NOW + timedelta(hours=1)))
+    assert [each.approval_id for each in store.of_cluster("train", NOW)] == ["ap-1", "ap-2"]
+    assert [each.approval_id for each in store.of_cluster("train", NOW + timedelta(hours=1))] == ["ap-2"]
+    assert store.of_cluster("another", NOW) == []
 
 
 def test_the_newest_token_counts(tables: Tables, aws: Callable[..., Any]) -> None:

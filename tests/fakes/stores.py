@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from roundhouse.errors import ConditionFailed, StoreFailure
 from roundhouse.line.approval import Approval
@@ -35,6 +36,12 @@ class FakeApprovals:
         self.records[approval.approval_id] = replace(approval, version=stored + 1)
         self.writes.append(self.records[approval.approval_id])
         return self.records[approval.approval_id]
+
+    def of_cluster(self, cluster: str, since: datetime) -> Sequence[Approval]:
+        if self.broken:
+            raise StoreFailure("the table is away")
+        found = [a for a in self.records.values() if a.cluster == cluster and a.asked_at >= since]
+        return sorted(found, key=lambda a: a.asked_at)
 
 
 class FakeTokens:

@@ -33,7 +33,7 @@ def test_tables_outlive_their_stack(templates: Templates) -> None:
         assert table["Properties"]["BillingMode"] == "PAY_PER_REQUEST"
 
 
-def test_incidents_and_ledger_are_found_by_cluster(templates: Templates) -> None:
+def test_incidents_ledger_and_approvals_are_found_by_cluster(templates: Templates) -> None:
     indexes = {
         table["TableName"]: [
             (index["IndexName"], *(key["AttributeName"] for key in index["KeySchema"]))
@@ -43,6 +43,7 @@ def test_incidents_and_ledger_are_found_by_cluster(templates: Templates) -> None
     }
     assert indexes.pop("roundhouse-test-incidents") == [("by_cluster", "cluster", "opened_at")]
     assert indexes.pop("roundhouse-test-ledger") == [("by_cluster", "cluster", "claimed_at")]
+    assert indexes.pop("roundhouse-test-approvals") == [("by_cluster", "cluster", "asked_at")]
     assert not any(indexes.values())
 
 

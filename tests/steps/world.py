@@ -21,6 +21,7 @@ from functions import runtime
 from functions.answer_slack import handler as answer_slack
 from functions.settle_approval import handler as settle_approval
 from roundhouse.build.spec import ClusterSpec
+from roundhouse.contracts.executions import ExecutionState
 from roundhouse.contracts.notices import Notice, NoticeKind
 from roundhouse.errors import NotFound, RoundhouseError
 from roundhouse.line.approval import Click
@@ -306,6 +307,12 @@ class World:
             return False
         self.begin(state_machine, name, dict(payload))
         return True
+
+    def status(self, state_machine: str, name: str) -> ExecutionState | None:
+        known = self.executions.get(name)
+        if known is None or known.machine != state_machine:
+            return None
+        return ExecutionState.ABORTED if known.status == "STOPPED" else ExecutionState.parse(known.status)
 
     def succeed(self, token: str, output: dict[str, object]) -> bool:
         for execution in self.executions.values():
