@@ -164,6 +164,14 @@ def ledger() -> ports.Ledger:
 
 
 @_once
+def locks() -> ports.ScaleLocks:
+    """The lock on a legacy cluster's counts."""
+    from roundhouse.aws.locks import DynamoLocks
+
+    return DynamoLocks(_client("dynamodb"), _table(contract.LEDGER))
+
+
+@_once
 def approvals() -> ports.ApprovalStore:
     from roundhouse.aws.stores import DynamoApprovals
 
@@ -196,6 +204,13 @@ def runs() -> ports.RunStore:
     from roundhouse.aws.stores import DynamoRuns
 
     return DynamoRuns(_client("dynamodb"), _table(contract.RUNS))
+
+
+@_once
+def rehearsals() -> ports.RehearsalStore:
+    from roundhouse.aws.stores import DynamoRehearsals
+
+    return DynamoRehearsals(_client("dynamodb"), _table(contract.CONTROL))
 
 
 @_once

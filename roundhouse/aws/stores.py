@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
 from roundhouse import codec
 from roundhouse.aws.errors import translated
 from roundhouse.aws.tables import Plain, RecordTable, get_item, put_item, sortable, typed
+from roundhouse.build.rehearsal import Rehearsal, Result
 from roundhouse.contracts.ledger import LedgerEntry
 from roundhouse.contracts.names import APPROVALS, INCIDENTS, LEDGER, RUNS, TABLE_KEYS
 from roundhouse.errors import BadInput, StoreFailure
@@ -119,6 +121,35 @@ class DynamoRuns:
 
     def put(self, run: Run) -> Run:
         return self._records.put(run.cluster, run)
+
+
+class DynamoRehearsals:
+    """`ports.RehearsalStore`, items of the control table: the newest one, and one for each digest."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._records = RecordTable(
+            client,
+            table,
+            "key",
+            Rehearsal,
+            lambda r: {"rehearsal_id": r.rehearsal_id, "result": r.result, "reason": r.reason, "since": r.started_at},
+        )
+
+    def newest(self) -> Rehearsal | None:
+        return self._records.get("rehearsal")
+
+    def put(self, rehearsal: Rehearsal) -> Rehearsal:
+        return self._records.put("rehearsal", rehearsal)
+
+    def of_digest(self, digest: str) -> Rehearsal | None:
+        return self._records.get(f"rehearsal:{digest}")
+
+    def keep(self, rehearsal: Rehearsal) -> None:
+        known = self.of_digest(rehearsal.digest)
+        conclusive = known is not None and known.result is not Result.INCONCLUSIVE
+        if conclusive and rehearsal.result is Result.INCONCLUSIVE:
+            return
+        self._records.put(f"rehearsal:{rehearsal.digest}", replace(rehearsal, version=known.version if known else 0))
 
 
 class DynamoBreaker:

@@ -11,6 +11,8 @@ from typing import Any
 
 from roundhouse.aws import bills
 from roundhouse.aws.errors import translated
+from roundhouse.aws.scripts import lifecycle_files
+from roundhouse.build.scripts import ScriptFile
 from roundhouse.errors import BadInput, NotFound
 from roundhouse.ports import BilledUsage, PlanState
 
@@ -95,6 +97,9 @@ class AwsSurroundings:
         except NotFound:
             return False
         return True
+
+    def lifecycle_files(self, s3_uri: str) -> Sequence[ScriptFile]:
+        return lifecycle_files(self._client("s3"), s3_uri)
 
     def billed(self, since: datetime, until: datetime) -> Sequence[BilledUsage]:
         return bills.billed(self._client("ce"), self._region, since, until)

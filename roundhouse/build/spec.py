@@ -78,6 +78,19 @@ class BillingPatterns:
 
 
 @dataclass(frozen=True, slots=True)
+class RehearsalTerms:
+    """Whether lifecycle scripts must have been rehearsed, on which node, how long ago, and how long one may take.
+
+    The defaults here are those of a deployment that knows nothing of rehearsals; the environment file has its own.
+    """
+
+    required: bool = False
+    instance_type: str = "ml.m5.xlarge"
+    max_age_s: int = 30 * 86400
+    timeout_s: int = 3600
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterSpec:
     """The finished cluster. `az_id` is where subnet, plan and storage must all be."""
 
@@ -98,6 +111,7 @@ class ClusterSpec:
     ask_timeout_s: int = 3600
     tags: tuple[tuple[str, str], ...] = ()
     billing: BillingPatterns = BillingPatterns()
+    rehearsal: RehearsalTerms = RehearsalTerms()
 
     def group(self, name: str) -> GroupSpec:
         """The group called `name`; KeyError when there is none."""

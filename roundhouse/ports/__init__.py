@@ -7,6 +7,7 @@ raise only exceptions of `roundhouse.errors`.
 from roundhouse.build.records import BilledUsage, ClusterEvent, PlanState, Run, StageRecord
 from roundhouse.line.state import Pause
 from roundhouse.ports.hyperpod import BatchAnswer, ClusterReader, ClusterWriter, NodeTest
+from roundhouse.ports.locks import ScaleLocks
 from roundhouse.ports.messages import AgentQueue, IntakeQueue, Messenger, Outbox, QueueLease, SettleQueue, Workflows
 from roundhouse.ports.stores import (
     ApprovalStore,
@@ -14,6 +15,8 @@ from roundhouse.ports.stores import (
     ControlStore,
     IncidentStore,
     Ledger,
+    MaintenanceStore,
+    RehearsalStore,
     RunStore,
     Settings,
     ThreadStore,
@@ -35,14 +38,17 @@ __all__ = [
     "IncidentStore",
     "IntakeQueue",
     "Ledger",
+    "MaintenanceStore",
     "Messenger",
     "NodeTest",
     "Outbox",
     "Pause",
     "PlanState",
     "QueueLease",
+    "RehearsalStore",
     "Run",
     "RunStore",
+    "ScaleLocks",
     "Settings",
     "SettleQueue",
     "StageRecord",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from roundhouse.build.records import ClusterEvent
 from roundhouse.build.spec import ClusterSpec
@@ -33,6 +33,9 @@ class ClusterReader(Protocol):
     def event(self, name: str, event_id: str) -> ClusterEvent:
         """One event with its metadata (DescribeClusterEvent). Raises NotFound."""
 
+    def tags(self, arn: str) -> dict[str, str]:
+        """Tags of the cluster with that ARN (every page of ListTags). Raises NotFound."""
+
 
 class ClusterWriter(Protocol):
     """Calls that change a cluster. Unavailable means that the call may have taken effect."""
@@ -42,6 +45,12 @@ class ClusterWriter(Protocol):
 
     def add(self, name: str, group: str, amount: int, token: str) -> tuple[str, ...]:
         """BatchAddClusterNodes of 1 to 50 nodes under a client token; returns their logical ids."""
+
+    def set_count(self, name: str, group: str, count: int, settings: Mapping[str, Any]) -> None:
+        """UpdateCluster: the absolute count of one group, with the group's settings as they are live (`Group.settings`).
+
+        A count below the live one kills nodes at random: the caller holds the lock and has read live counts under it.
+        There is no client token. Raises Conflict while another operation runs."""
 
     def delete_nodes(self, name: str, instance_ids: Sequence[str], logical_ids: Sequence[str] = ()) -> BatchAnswer:
         """BatchDeleteClusterNodes; at most 50 ids together. Lowers the group's target."""

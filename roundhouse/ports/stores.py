@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from roundhouse.build.records import Run
+from roundhouse.build.rehearsal import Rehearsal
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.contracts.ledger import LedgerEntry
 from roundhouse.line.approval import Approval
@@ -14,6 +15,7 @@ from roundhouse.line.breaker import BreakerState
 from roundhouse.line.incident import Incident
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Pause, SlurmSnapshot
+from roundhouse.triage.maintenance import Maintenance
 
 
 class IncidentStore(Protocol):
@@ -87,6 +89,30 @@ class RunStore(Protocol):
     def get(self, cluster: str) -> Run | None: ...
 
     def put(self, run: Run) -> Run: ...
+
+
+class RehearsalStore(Protocol):
+    """Rehearsals of lifecycle scripts: the environment's newest one, and the last word on each digest."""
+
+    def newest(self) -> Rehearsal | None:
+        """The rehearsal under way, or the one that ended last."""
+
+    def put(self, rehearsal: Rehearsal) -> Rehearsal:
+        """Write the newest one; versions as in IncidentStore, so that only one can be under way. ConditionFailed."""
+
+    def of_digest(self, digest: str) -> Rehearsal | None:
+        """What was kept of scripts with exactly that content."""
+
+    def keep(self, rehearsal: Rehearsal) -> None:
+        """Keep an ended one under its digest. An INCONCLUSIVE one does not replace one that was conclusive."""
+
+
+class MaintenanceStore(Protocol):
+    """What Health has announced, one record per event and account; `put` as in IncidentStore."""
+
+    def get(self, key: str) -> Maintenance | None: ...
+
+    def put(self, record: Maintenance) -> Maintenance: ...
 
 
 class ThreadStore(Protocol):

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from roundhouse.build.records import BilledUsage, PlanState
+from roundhouse.build.scripts import ScriptFile
 
 
 class Clock(Protocol):
@@ -31,6 +32,12 @@ class Surroundings(Protocol):
         """Value of the SageMaker quota called `name`; None when the account has no such quota listed."""
 
     def object_exists(self, s3_uri: str) -> bool: ...
+
+    def lifecycle_files(self, s3_uri: str) -> Sequence[ScriptFile]:
+        """Every object under the prefix `s3_uri/` as it is now, folders left out, with a checksum of its content.
+
+        Empty when there is none. Raises BadInput for what is no S3 address or too many objects; NotFound when there is
+        no such bucket, or an object went away meanwhile."""
 
     def billed(self, since: datetime, until: datetime) -> Sequence[BilledUsage]:
         """Hourly billed usage of HyperPod instances in this region, as far as the bill has come (it lags)."""

@@ -39,6 +39,8 @@ class FakeCluster:
         self.nodes: list[Node] = []
         self.calls: list[Call] = []
         self.told: list[ClusterEvent] = []
+        self.failure = ""
+        self.tagged: dict[str, str] = {}
         self.on_demand: set[str] = set()  # groups whose launches miss their reservation
         self._tokens: dict[str, tuple[str, int, tuple[str, ...]]] = {}
         self._failures: list[tuple[RoundhouseError, bool]] = []
@@ -99,7 +101,8 @@ class FakeCluster:
             group.name: replace(group, current=sum(1 for n in self.nodes if n.group == group.name and n.instance_id))
             for group in self.groups.values()
         }
-        return Cluster(name, self.arn, self.status, self.node_recovery, groups, tuple(self.nodes), self.clock.now())
+        nodes, now = tuple(self.nodes), self.clock.now()
+        return Cluster(self.name, self.arn, self.status, self.node_recovery, groups, nodes, now, failure=self.failure)
 
     def events(self, name: str, after: datetime, group: str | None = None) -> Sequence[ClusterEvent]:
         self._reading(name)
@@ -112,12 +115,17 @@ class FakeCluster:
                 return event
         raise NotFound(f"there is no event {event_id}")
 
+    def tags(self, arn: str) -> dict[str, str]:
+        self._reading(arn)
+        return dict(self.tagged)
+
     # ports.ClusterWriter ---------------------------------------------------------------------------------------
     def create(self, spec: ClusterSpec, counts: dict[str, int]) -> str:
         lost = self._calling("create", spec.cluster, tuple(sorted(counts.items())))
         if self.status:
             raise InUse(f"cluster {spec.cluster} exists")
         self.name, self.status, self.node_recovery = spec.cluster, "Creating", spec.node_recovery
+        self.tagged = dict(spec.tags)
         for group in spec.groups:
             arn = group.discount.training_plan_arn
             self.groups[group.name] = Group(
@@ -238,7 +246,7 @@ class FakeCluster:
         return next(at for at, node in enumerate(self.nodes) if node.instance_id == instance_id)
 
     def _exists(self, name: str) -> None:
-        if not self.status or name != self.name:
+        if not self.status or name not in {self.name, self.arn}:
             raise NotFound(f"there is no cluster {name}")
 
     def _reading(self, name: str) -> None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
+from roundhouse.build.rehearsal import Rehearsal, Result
+from roundhouse.build.lock import ScaleLock
 from roundhouse.contracts.ledger import LedgerEntry
 from roundhouse.errors import ConditionFailed, RoundhouseError
 from roundhouse.line.breaker import BreakerState
@@ -89,6 +91,24 @@ class FakeRuns(Memory[Run]):
         return self.write(run.cluster, run)
 
 
+class FakeRehearsals(Memory[Rehearsal]):
+    """`ports.RehearsalStore`."""
+
+    def newest(self) -> Rehearsal | None:
+        return self.read("newest")
+
+    def put(self, rehearsal: Rehearsal) -> Rehearsal:
+        return self.write("newest", rehearsal)
+
+    def of_digest(self, digest: str) -> Rehearsal | None:
+        return self.read(digest)
+
+    def keep(self, rehearsal: Rehearsal) -> None:
+        known = self.read(rehearsal.digest)
+        if known is None or known.result is Result.INCONCLUSIVE or rehearsal.result is not Result.INCONCLUSIVE:
+            self.write(rehearsal.digest, replace(rehearsal, version=known.version if known else 0))
+
+
 class FakeBreaker(Memory[BreakerState]):
     """`ports.BreakerStore`."""
 
@@ -121,3 +141,13 @@ class FakeControl:
             return False
         self._snapshots[cluster] = snapshot
         return True
+
+
+class FakeLocks(Memory[ScaleLock]):
+    """`ports.ScaleLocks`."""
+
+    def get(self, cluster: str) -> ScaleLock:
+        return self.read(cluster) or ScaleLock(cluster)
+
+    def put(self, lock: ScaleLock) -> ScaleLock:
+        return self.write(lock.cluster, lock)

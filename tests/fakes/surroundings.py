@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
+from roundhouse.build.scripts import ScriptFile
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.errors import NotFound
 from roundhouse.line.policy import Policy
@@ -25,6 +27,9 @@ class FakeSurroundings:
     plans: dict[str, PlanState] = field(default_factory=dict)
     quotas: dict[str, float] = field(default_factory=dict)
     objects: set[str] = field(default_factory=set)
+    contents: dict[str, bytes] = field(
+        default_factory=dict
+    )  # of objects, by address; those that are not here are alike
     bill: list[BilledUsage] = field(default_factory=list)
 
     def account_id(self) -> str:
@@ -46,6 +51,15 @@ class FakeSurroundings:
         if s3_uri.endswith("/"):
             return any(known.startswith(s3_uri) for known in self.objects)
         return s3_uri in self.objects
+
+    def lifecycle_files(self, s3_uri: str) -> Sequence[ScriptFile]:
+        prefix = s3_uri.rstrip("/") + "/"
+        found = {address: self.contents.get(address, b"exit 0") for address in self.objects | self.contents.keys()}
+        return [
+            ScriptFile(address.removeprefix(prefix), len(content), f"sha256:{hashlib.sha256(content).hexdigest()}")
+            for address, content in sorted(found.items())
+            if address.startswith(prefix)
+        ]
 
     def billed(self, since: datetime, until: datetime) -> Sequence[BilledUsage]:
         return [usage for usage in self.bill if since <= usage.hour < until]
