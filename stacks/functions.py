@@ -32,6 +32,7 @@ FUNCTIONS: dict[str, Running] = {
     "restore_count": DEFAULT,
     "prove_node": DEFAULT,
     "close_incident": DEFAULT,
+    "mind_window": DEFAULT,
     "check_preflight": DEFAULT,
     "plan_stage": DEFAULT,
     "launch_stage": DEFAULT,
@@ -39,6 +40,9 @@ FUNCTIONS: dict[str, Running] = {
     "stop_ramp": DEFAULT,
     "roll_back": DEFAULT,
     "finish_run": DEFAULT,
+    "begin_rehearsal": DEFAULT,
+    "watch_rehearsal": DEFAULT,
+    "end_rehearsal": DEFAULT,
     "answer_slack": Running(timeout_s=10, memory_mib=1024, at_once=10),  # Slack waits 3 s, start-up included
     "settle_approval": DEFAULT,
     "post_slack": DEFAULT,

@@ -73,6 +73,15 @@ POLICY = Grant(("ssm:GetParameter",), ("parameter:policy",))
 CLUSTER = Grant(("ssm:GetParameter",), ("parameter:cluster",))
 PLAN = Grant(("sagemaker:DescribeTrainingPlan",), ("plans:",))
 BILL = Grant(("ce:GetCostAndUsage",), ("*",), NO_RESOURCE)
+SCRIPTS = (
+    Grant(("s3:GetObject",), ("lifecycle-scripts:",), "Every file of the lifecycle folder is looked at"),
+    Grant(("s3:ListBucket",), ("lifecycle-bucket:",)),
+)
+PASS_ROLE = Grant(
+    ("iam:PassRole",),
+    ("execution-roles:",),
+    conditions={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
+)
 SECRET = Grant(("secretsmanager:GetSecretValue",), ("secret:slack",))
 
 # Every function --------------------------------------------------------------------------------------------------
@@ -95,10 +104,10 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         CLUSTER,
         LOOK,
         cluster("DescribeClusterEvent"),
-        keeps("incidents", "control", "approvals"),
+        keeps("incidents", "control", "approvals", "maintenances"),
         lists("incidents"),
-        Grant(("states:StartExecution",), ("machine:remediate_node",)),
-        Grant(("states:DescribeExecution",), ("executions:remediate_node",), EXECUTIONS),
+        Grant(("states:StartExecution",), ("machine:remediate_node", "machine:maintain_node")),
+        Grant(("states:DescribeExecution",), ("executions:remediate_node", "executions:maintain_node"), EXECUTIONS),
         sends("settle", "outbox.fifo"),
     ),
     "measure_line": (POLICY, lists("incidents"), reads("control"), sends("invocations-dlq")),
@@ -154,6 +163,17 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         sends("outbox.fifo"),
     ),
     "close_incident": (POLICY, CLUSTER, LOOK, keeps("incidents", "control"), sends("outbox.fifo")),
+    # maintenance
+    "mind_window": (
+        POLICY,
+        CLUSTER,
+        LOOK,
+        EVENTS,
+        keeps("incidents", "control"),
+        lists("incidents"),
+        reads("maintenances", "approvals"),
+        sends("outbox.fifo"),
+    ),
     # creation
     "check_preflight": (
         CLUSTER,
@@ -162,8 +182,7 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         Grant(("ec2:DescribeSubnets",), ("*",), NO_RESOURCE),
         Grant(("fsx:DescribeFileSystems",), ("*",), NO_RESOURCE),
         Grant(("servicequotas:ListServiceQuotas",), ("*",), NO_RESOURCE),
-        Grant(("s3:GetObject",), ("lifecycle-scripts:",), "Every script of the lifecycle folder is looked for"),
-        Grant(("s3:ListBucket",), ("lifecycle-bucket:",)),
+        *SCRIPTS,
         keeps("runs"),
         reads("control"),
         sends("outbox.fifo"),
@@ -175,11 +194,7 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         cluster("CreateCluster", "BatchAddClusterNodes", "AddTags"),
         # a plan that pays for a group is a resource of the call too
         Grant(("sagemaker:CreateCluster", "sagemaker:DescribeTrainingPlan"), ("plans:",)),
-        Grant(
-            ("iam:PassRole",),
-            ("execution-roles:",),
-            conditions={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
-        ),
+        PASS_ROLE,
         keeps("ledger", "runs"),
         lists("ledger"),
         sends("outbox.fifo"),
@@ -204,12 +219,40 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         sends("outbox.fifo"),
     ),
     "finish_run": (CLUSTER, LOOK, keeps("runs"), sends("outbox.fifo")),
+    # rehearsal of lifecycle scripts
+    "begin_rehearsal": (
+        CLUSTER,
+        LOOK,
+        *SCRIPTS,
+        cluster("ListTags", "CreateCluster", "AddTags"),
+        PASS_ROLE,
+        keeps("control", "ledger"),
+        sends("outbox.fifo"),
+    ),
+    "watch_rehearsal": (
+        CLUSTER,
+        LOOK,
+        EVENTS,
+        *SCRIPTS,
+        cluster("ListTags"),
+        keeps("control"),
+        reads("ledger"),
+    ),
+    "end_rehearsal": (
+        CLUSTER,
+        LOOK,
+        cluster("ListTags", "DeleteCluster"),
+        keeps("control", "ledger"),
+        lists("ledger"),
+        sends("outbox.fifo"),
+        sends("invocations-dlq"),
+    ),
     # people
     "answer_slack": (POLICY, SECRET, keeps("approvals"), sends("settle")),
     "settle_approval": (
         consumes("settle"),
         reads("approvals", "approval-tokens"),
-        Grant(("states:SendTaskSuccess",), ("machine:remediate_node", "machine:create_cluster")),
+        Grant(("states:SendTaskSuccess",), ("machine:remediate_node", "machine:maintain_node", "machine:create_cluster")),
         sends("outbox.fifo"),
     ),
     "post_slack": (consumes("outbox.fifo"), holds("outbox.fifo"), POLICY, SECRET, keeps("threads")),
@@ -233,5 +276,7 @@ _WATCHED: tuple[Grant, ...] = (
 # A state machine may invoke the functions that its definition names (added from the file) and what is listed here.
 MACHINES: dict[str, tuple[Grant, ...]] = {
     "remediate_node": _WATCHED,
+    "maintain_node": _WATCHED,
     "create_cluster": (*_WATCHED, cluster("DescribeCluster")),
+    "rehearse": _WATCHED,
 }

@@ -29,6 +29,7 @@ REPAIR = (
     "prove_node",
     "close_incident",
 )
+MAINTENANCE = ("mind_window",)  # beside those of a repair that it shares
 CREATION = (
     "check_preflight",
     "plan_stage",
@@ -38,6 +39,7 @@ CREATION = (
     "roll_back",
     "finish_run",
 )
+REHEARSAL = ("begin_rehearsal", "watch_rehearsal", "end_rehearsal")
 
 
 class WorkflowsStack(Stack):
@@ -55,7 +57,7 @@ class WorkflowsStack(Stack):
     ) -> None:
         super().__init__(scope, id, **options)
         factory = FunctionFactory(self, deployment, made, queues)
-        self.functions: dict[str, lambda_.Alias] = {name: factory.make(name) for name in (*REPAIR, *CREATION)}
+        self.functions: dict[str, lambda_.Alias] = {name: factory.make(name) for name in (*REPAIR, *MAINTENANCE, *CREATION, *REHEARSAL)}
         waits = deployment.cluster.waits
         values = {
             "cluster_name": deployment.cluster.cluster,
@@ -64,7 +66,7 @@ class WorkflowsStack(Stack):
         }
         self.machines = {
             name: StateMachine(self, name, deployment=deployment, functions=self.functions, values=values).machine
-            for name in ("remediate_node", "create_cluster")
+            for name in ("remediate_node", "maintain_node", "create_cluster", "rehearse")
         }
         self.made = {f"machine:{name}": machine.state_machine_arn for name, machine in self.machines.items()}
         # Intake stands here and not with its queue: nothing may read signals before there is a line to put them on.
@@ -72,6 +74,7 @@ class WorkflowsStack(Stack):
         self.functions["intake_signals"] = intake.make("intake_signals")
         intake.reads_queue(self.functions["intake_signals"], INTAKE_QUEUE, batch=10, at_once=5)
         self._measure(factory, deployment, queues[INVOCATIONS])
+        self._tidy(factory, deployment, queues[INVOCATIONS])
 
     def _measure(self, factory: FunctionFactory, deployment: Deployment, dead_letters: sqs.IQueue) -> None:
         """The line's own metrics, every quarter of an hour."""
@@ -81,6 +84,18 @@ class WorkflowsStack(Stack):
             self,
             "measure",
             rule_name=deployment.names.of("measure"),
+            schedule=events.Schedule.rate(Duration.minutes(15)),
+            targets=[targets.LambdaFunction(function, retry_attempts=2, max_event_age=Duration.minutes(15))],
+        )
+
+    def _tidy(self, factory: FunctionFactory, deployment: Deployment, dead_letters: sqs.IQueue) -> None:
+        """Every quarter of an hour: what a rehearsal that was stopped has left standing costs money."""
+        function = self.functions["end_rehearsal"]
+        factory.dead_letters(function, dead_letters)
+        events.Rule(
+            self,
+            "rehearsals",
+            rule_name=deployment.names.of("rehearsals"),
             schedule=events.Schedule.rate(Duration.minutes(15)),
             targets=[targets.LambdaFunction(function, retry_attempts=2, max_event_age=Duration.minutes(15))],
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from roundhouse.build.spec import ClusterSpec
@@ -13,15 +13,16 @@ from tests.fakes.cluster import FakeCluster
 
 
 class FakeClusters:
-    """`known` holds a cluster for each name ever created, the deleted ones too, newest last. `lag`: seconds that a
-    delete takes. A test reaches into a cluster as into any FakeCluster."""
+    """`known` holds a cluster for each name ever created, the deleted ones too, newest last. A
+    test reaches into a cluster as into any FakeCluster."""
 
     def __init__(self, clock: Clock, *known: FakeCluster) -> None:
         self.clock = clock
         self.known: list[FakeCluster] = list(known)
         self.created: list[str] = []
         self.deleted: list[str] = []  # ARNs
-        self.deletes_at_once = False
+        self.settle_deletes = True
+        self.outcome: Callable[[FakeCluster], None] = FakeCluster.settle  # what becomes of one that is being created
         self.lost: list[str] = []  # operations whose next answer is lost
         self.refuse: list[tuple[str, RoundhouseError]] = []
 
@@ -31,10 +32,10 @@ class FakeClusters:
     def settle(self) -> None:
         """What was begun is done."""
         for each in self.standing():
-            if each.status == "Deleting":
+            if each.status == "Deleting" and self.settle_deletes:
                 each.status, each.nodes, each.groups = "", [], {}
             elif each.status == "Creating":
-                each.settle()
+                self.outcome(each)
 
     # ports.ClusterReader ---------------------------------------------------------------------------------------
     def cluster(self, name: str) -> Cluster:
@@ -66,10 +67,7 @@ class FakeClusters:
         self._stumble("delete")
         found = self._at(name)
         self.deleted.append(found.arn)
-        if self.deletes_at_once:
-            found.delete_cluster(found.name)
-        else:
-            found.status = "Deleting"
+        found.status = "Deleting"
         self._answer("delete")
 
     def add(self, name: str, group: str, amount: int, token: str) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ ALLOWED: dict[str, str] = {
     "sagemaker:DescribeTrainingPlan": re.escape(PLAN),
     "sagemaker:ListClusterEvents": CLUSTERS,
     "sagemaker:ListClusterNodes": CLUSTERS,
+    "sagemaker:ListTags": CLUSTERS,
     "secretsmanager:GetSecretValue": rf"arn:aws:secretsmanager:{PLACE}:secret:roundhouse/slack-\?{{6}}",
     "servicequotas:ListServiceQuotas": r"\*",
     "sqs:ChangeMessageVisibility": QUEUE,
@@ -72,13 +73,13 @@ ALLOWED: dict[str, str] = {
 
 # What must stay in few hands: (action, part of the resource) -> who has it.
 IN_FEW_HANDS: dict[tuple[str, str], set[str]] = {
-    ("sagemaker:DeleteCluster", ""): {"roll_back"},
-    ("sagemaker:CreateCluster", ""): {"launch_stage"},
+    ("sagemaker:DeleteCluster", ""): {"roll_back", "end_rehearsal"},
+    ("sagemaker:CreateCluster", ""): {"launch_stage", "begin_rehearsal"},
     ("sagemaker:BatchReplaceClusterNodes", ""): {"act_on_node"},
     ("sagemaker:BatchRebootClusterNodes", ""): {"act_on_node"},
     ("sagemaker:BatchDeleteClusterNodes", ""): {"act_on_node", "stop_ramp", "roll_back"},
     ("sagemaker:BatchAddClusterNodes", ""): {"launch_stage", "restore_count"},
-    ("iam:PassRole", ""): {"launch_stage"},
+    ("iam:PassRole", ""): {"launch_stage", "begin_rehearsal"},
     ("dynamodb:GetItem", "table/roundhouse-test-approval-tokens"): {"settle_approval"},
     ("dynamodb:PutItem", "table/roundhouse-test-approval-tokens"): {"request_approval"},
     ("states:SendTaskSuccess", ""): {"settle_approval"},

@@ -22,6 +22,7 @@ BEHIND = {
     "ledger": {"table:ledger"},
     "messenger": {"secret:slack"},
     "outbox": {"queue:outbox.fifo"},
+    "rehearsals": {"table:control"},
     "reader": {"cluster:*", "parameter:cluster"},
     "runs": {"table:runs"},
     "settle_queue": {"queue:settle"},
@@ -72,5 +73,7 @@ def test_surroundings_and_workflows_go_with_their_permissions(name: str) -> None
     ports = _ports(name)
     actions = {action for grant in FUNCTIONS[name] for action in grant.actions}
     assert ("workflows" in ports) == bool(actions & {"states:StartExecution", "states:SendTaskSuccess"})
-    assert ("surroundings" in ports) == bool(actions & {"ec2:DescribeSubnets", "ce:GetCostAndUsage"})
+    assert ("surroundings" in ports) == bool(
+        actions & {"ec2:DescribeSubnets", "ce:GetCostAndUsage", "s3:ListBucket"}
+    )
     assert ("writer" in ports) == any(re.match(r"sagemaker:(Batch|Create|Delete)", action) for action in actions)

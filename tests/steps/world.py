@@ -32,8 +32,9 @@ from roundhouse.ports import PlanState
 from tests.fakes.clocks import FakeClock
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.commands import FakeAgentQueue
+from tests.fakes.maintenances import FakeMaintenances
 from tests.fakes.queues import FakeOutbox, FakeSettleQueue
-from tests.fakes.records import FakeBreaker, FakeControl, FakeIncidents, FakeLedger, FakeRuns
+from tests.fakes.records import FakeBreaker, FakeControl, FakeIncidents, FakeLedger, FakeLocks, FakeRehearsals, FakeRuns
 from tests.fakes.slack import FakeMessenger
 from tests.fakes.stores import FakeApprovals, FakeThreads, FakeTokens
 from tests.fakes.surroundings import FakeSettings, FakeSurroundings
@@ -41,6 +42,7 @@ from tests.steps import asl
 from tests.steps.asl import Died, Execution
 
 ALICE = "U0ALICE"
+MACHINES = {"REMEDIATE_ARN": "remediate_node", "MAINTAIN_ARN": "maintain_node"}
 T0 = datetime.fromisoformat("2026-10-02T16:00:00+00:00")
 MOST_EVENTS = 25_000  # history events of one execution
 
@@ -166,13 +168,22 @@ class LivePlans(FakeSurroundings):
 class World:
     """`people` answers a question shown in Slack: (choice, seconds later), or None for silence."""
 
-    def __init__(self, spec: ClusterSpec, policy: Policy, *, boot_s: float = 90) -> None:
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        policy: Policy,
+        *,
+        boot_s: float = 90,
+        made_of: Callable[[FakeClock, str], CountedCluster] = CountedCluster,
+    ) -> None:
         self.spec, self.policy, self.boot_s = spec, policy, boot_s
         self.clock = FakeClock(T0)
         self.gate = Gate()
-        self.cluster = CountedCluster(self.clock, spec.cluster)
+        self.cluster = made_of(self.clock, spec.cluster)
         self.runs, self.ledger, self.incidents = FakeRuns(), FakeLedger(), FakeIncidents()
-        self.breaker, self.control = FakeBreaker(), FakeControl()
+        self.rehearsals = FakeRehearsals()
+        self.maintenances = FakeMaintenances()
+        self.breaker, self.control, self.locks = FakeBreaker(), FakeControl(), FakeLocks()
         self.approvals, self.tokens, self.threads = FakeApprovals(), FakeTokens(), FakeThreads()
         self.outbox, self.settle, self.agent = CountingOutbox(), FakeSettleQueue(), FakeAgentQueue()
         self.surroundings = LivePlans()
@@ -347,8 +358,11 @@ class World:
             "reader": self.cluster,
             "writer": self.cluster,
             "runs": self.runs,
+            "rehearsals": self.rehearsals,
             "ledger": self.ledger,
+            "locks": self.locks,
             "incidents": self.incidents,
+            "maintenances": self.maintenances,
             "breaker": self.breaker,
             "control": self.control,
             "approvals": self.approvals,
@@ -365,7 +379,7 @@ class World:
         kept = {name: getattr(runtime, name) for name in (*made, "require")}
         for name, port in made.items():
             setattr(runtime, name, lambda port=port: port)
-        runtime.require = lambda name: "remediate_node"  # the only setting that a step asks for is the machine
+        runtime.require = lambda name: MACHINES[name]  # the only settings that a step asks for are machines
         try:
             yield
         finally:

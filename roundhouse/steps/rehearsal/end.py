@@ -98,7 +98,7 @@ def clear(
             claims.mark(ledger, deleted, LedgerState.CONFIRMED, now, "it is gone")
         return True
     made = claims.check_ours(cluster, rehearsal_id, reader=reader, ledger=ledger, spec=spec)
-    if made.detail != cluster.arn:
+    if made.state is not LedgerState.CONFIRMED or made.detail != cluster.arn:
         claims.mark(ledger, made, LedgerState.CONFIRMED, now, cluster.arn)
     if cluster.status == "Deleting":
         return False
