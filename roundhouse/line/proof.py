@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from roundhouse.line.event import Health
+from roundhouse.line.incident import Evidence
 from roundhouse.line.slurm import parse_state
 from roundhouse.line.state import Cluster, ClusterEvent, Node, NodeStatus
 
@@ -71,6 +73,13 @@ def judge(
         worst = max(bad, key=lambda event: event.at)
         return Proof.FAIL, f"{worst.at:%H:%M:%S} {worst.failure or worst.description}"
     return _standing(cluster, node, since, now, quiet_s=quiet_s, timeout_s=timeout_s)
+
+
+def bad_news(said: Iterable[Evidence], since: datetime) -> Evidence | None:
+    """The newest word on the node since, if it is a bad one. News of its health come as messages, not in the lists."""
+    news = [e for e in said if e.at >= since and e.health != Health.INFO]
+    newest = max(news, key=lambda e: (e.at, e.health == Health.UNHEALTHY), default=None)
+    return newest if newest is not None and newest.health == Health.UNHEALTHY else None
 
 
 def _standing(

@@ -12,7 +12,8 @@ from roundhouse.build.sightings import collect
 from roundhouse.build.spec import ClusterSpec, DiscountKind
 from roundhouse.errors import AwsFailure
 from roundhouse.line import proof
-from roundhouse.line.incident import Attempt, Incident, IncidentState, end_step, with_result
+from roundhouse.line.event import Source
+from roundhouse.line.incident import SHOWS, Attempt, Evidence, Incident, IncidentState, end_step, with_result
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster, ClusterEvent
 from roundhouse.ports import (
@@ -88,6 +89,10 @@ class Prover:
             not_instance=attempt.instance_id if attempt.rung.destructive else None,
         )
         found, why = self.test.run(cluster, expected, attempt.at, since, now)
+        if found in {proof.Proof.PASS, proof.Proof.WAIT} and (news := self._news(incident, attempt)) is not None:
+            # HyperPod's word fails it. A node's own word may be forged: then it is not quiet, and people decide.
+            found = proof.Proof.FAIL if Source(news.source).trusted else proof.Proof.INCONCLUSIVE
+            why = f"{news.at:%H:%M:%S} {news.source}: {news.code}"
         match found:
             case proof.Proof.WAIT:
                 return {"status": "wait", "reason": why, "wait_s": self.policy.poll_s}
@@ -102,6 +107,15 @@ class Prover:
                 return {"status": "decide", "reason": f"the proof failed: {why}", "wait_s": self.policy.poll_s}
             case proof.Proof.PASS:
                 return self._passed(incident, attempt, cluster, why, now)
+
+    def _news(self, incident: Incident, attempt: Attempt) -> Evidence | None:
+        """Bad news of the instance that came back. Those of a new instance are in an incident of its own."""
+        instance = incident.current_instance_id or attempt.instance_id
+        known = self.incidents.of_cluster(incident.cluster, attempt.at)
+        said = [e for i in known if i.instance_id == instance for e in i.evidence]
+        if instance == incident.instance_id:
+            said += incident.evidence
+        return proof.bad_news(said, attempt.at + (timedelta() if attempt.rung.destructive else SHOWS))
 
     def _passed(
         self, incident: Incident, attempt: Attempt, cluster: Cluster | None, why: str, now: datetime

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
-from roundhouse.errors import StoreFailure, Throttled, Unavailable
+from roundhouse.errors import Throttled, Unavailable
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Mode, Policy
 from roundhouse.line.state import Node, NodeStatus, Pause
@@ -202,8 +202,7 @@ def _lost_answer(house: House, op: Op) -> None:
 
 
 def _unreadable(house: House, op: Op) -> None:
-    for _ in range(1 + op.number % 12):
-        house.cluster.fail_next_read(Throttled("slow down") if op.number % 2 else Unavailable("time-out"))
+    house.cluster.away_until = house.now + timedelta(seconds=20 + op.number * (1 if op.number % 3 else 0.1))
 
 
 def _events_unreadable(house: House, op: Op) -> None:
@@ -222,7 +221,7 @@ def _empty_list(house: House, op: Op) -> None:
 def _store_fails(house: House, op: Op) -> None:
     store = getattr(house, STORES[op.number % len(STORES)])
     for _ in range(1 + op.number % 2):
-        store.fail_next(StoreFailure("the table is away"))
+        store.fail_next(Throttled("slow down") if op.number % 3 else Unavailable("time-out"))
 
 
 def _shortage(house: House, op: Op) -> None:

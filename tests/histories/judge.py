@@ -250,9 +250,9 @@ class Judge:
     def _manners(self, rung: Rung, instance: str, incident: Incident, frame: Frame) -> list[tuple[str, str]]:
         """Drain before force; jobs get their deadline."""
         house, found = self.house, []
-        drains = [c for c in house.agent.commands if c.verb is Verb.CORDON and c.instance_id == instance]
-        mine = [c for c in drains if c.command_id.startswith(incident.incident_id)]
-        if not mine:
+        drains = [c for c in house.agent.commands if c.verb is Verb.CORDON]
+        mine = [c for c in drains if c.command_id.startswith(incident.incident_id)]  # a drain outlives the instance
+        if not any(c.instance_id == instance for c in mine):
             found.append(("drain", "nobody was asked to drain it"))
         approved = self.approved(incident, rung, instance)
         if mine and not approved and house.slurm.agent is False:

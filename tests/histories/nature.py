@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from roundhouse.errors import RoundhouseError
+from roundhouse.errors import RoundhouseError, Unavailable
 from roundhouse.line.state import Cluster, ClusterEvent, Node, NodeStatus
 from roundhouse.ports import BatchAnswer
 from tests.steps.world import CountedCluster
@@ -46,6 +46,7 @@ class LivingCluster(CountedCluster):
         self.by = ""  # who acts now, while somebody does
         self.short_until: datetime | None = None
         self.stale_until: datetime | None = None
+        self.away_until: datetime | None = None
         self.by_hand = 0  # what colleagues did to the count
         self._old: Cluster | None = None
         self._event_failures: list[RoundhouseError] = []
@@ -103,6 +104,8 @@ class LivingCluster(CountedCluster):
     # What is seen of it ----------------------------------------------------------------------------------------
     def cluster(self, name: str) -> Cluster:
         now = self.clock.now()
+        if self.away_until is not None and now < self.away_until:
+            raise Unavailable("time-out")
         seen = super().cluster(name)
         if self._empty:
             self._empty -= 1
@@ -115,6 +118,8 @@ class LivingCluster(CountedCluster):
         return seen
 
     def events(self, name: str, after: datetime, group: str | None = None) -> Sequence[ClusterEvent]:
+        if self.away_until is not None and self.clock.now() < self.away_until:
+            raise Unavailable("time-out")
         if self._event_failures:
             raise self._event_failures.pop(0)
         return super().events(name, after, group)

@@ -20,6 +20,7 @@ from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster, Node, NodeStatus
 
 TWIN = timedelta(seconds=5)  # one failed launch is told by two events about a second apart
+SHOWS = timedelta(seconds=30)  # news from so soon after the call of a repair may still be of before it
 REST = timedelta(hours=1)  # people know already: repetitions within that time open no second incident
 _RESTING = frozenset({Outcome.DENIED, Outcome.ESCALATED, Outcome.OBSERVED})
 
@@ -133,6 +134,8 @@ def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | No
         node = _node(event, cluster)
         if node is None or node.status is not NodeStatus.FAILURE:
             return _note("a recorded event, sent again: HyperPod does not report this node as failed now")
+    if event.source is Source.LIVE and (known := _not_lost(event, candidates, cluster)):
+        return _note(known)
     if event.code == LOST_READY and cluster is not None and _scaling(event, cluster):
         return _ignore("nodes come and go while a group is being scaled: current and target count differ")
     mine = [i for i in candidates if i.instance_id == subject_of(event) and i.cause is event.cause]
@@ -153,8 +156,9 @@ def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | No
     last = max((i for i in past if i.closed_at), key=lambda i: i.closed_at or now, default=None)
     if last is not None and last.closed_at is not None:
         good_news = _only_healthy(last) or (last.outcome is Outcome.RECOVERED and last.health == Health.HEALTHY)
-        # What good news have ended is settled up to those news: bad ones from after them may arrive after the end.
-        settled = last.last_event_at if good_news else last.closed_at
+        # What good news have ended is settled up to those news, what we repaired up to the repair: bad news from after
+        # it may arrive after the end.
+        settled = last.last_event_at if good_news else _repaired_at(last) or last.closed_at
         if event.source_time < settled or (event.source_time == settled and not good_news):
             return _ignore(f"from before the end of {last.incident_id} ({last.outcome}): dealt with already")
         if last.outcome in _RESTING and now - last.closed_at < REST:
@@ -162,6 +166,21 @@ def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | No
     occurrence = 1 + max((i.occurrence for i in mine), default=0)
     incident = opened(event, occurrence, now)
     return Intake(IntakeVerdict.OPEN, incident, f"{event.code} on {incident.instance_id}: {event.cause.value}")
+
+
+def _not_lost(event: Event, candidates: Sequence[Incident], cluster: Cluster | None) -> str:
+    """Why our own signal of what HyperPod lists changes nothing: it is not so any more, or known by now; else ""."""
+    if cluster is None:
+        return "HyperPod could not be read: whether it still lists this is not known"
+    node = _node(event, cluster)
+    if event.instance_id and (node is None or node.status is not NodeStatus.FAILURE):
+        return "HyperPod does not have this node in Failure any more"
+    if not event.instance_id and cluster.controllers() != []:
+        return "HyperPod lists a controller again"
+    same = {event.instance_id, event.logical_id} - {None}
+    mine = [i for i in candidates if {i.instance_id, i.current_instance_id, i.logical_id} & same]
+    busy = _newest([i for i in mine if i.state is not IncidentState.CLOSED])
+    return f"{busy.incident_id} is open for this node" if busy else ""
 
 
 def _recover(event: Event, candidates: Sequence[Incident], cluster: Cluster | None) -> Intake:
@@ -211,6 +230,11 @@ def _only_said_there(incident: Incident, event: Event) -> bool:
 def _only_healthy(incident: Incident) -> bool:
     """True for the closed record of a Healthy event that met no open incident."""
     return incident.outcome is Outcome.IGNORED and incident.health == Health.HEALTHY
+
+
+def _repaired_at(incident: Incident) -> datetime | None:
+    """When the repair was called that ended it, and had time to begin; None when something else did."""
+    return incident.attempts[-1].at + SHOWS if incident.outcome is Outcome.REPAIRED and incident.attempts else None
 
 
 def _scaling(event: Event, cluster: Cluster) -> bool:
