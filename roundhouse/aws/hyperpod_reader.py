@@ -124,13 +124,14 @@ class HyperpodReader:
             role=role,
             status=raw.get("Status", ""),
             training_plan_arn=raw.get("TrainingPlanArn"),
+            software_update=raw.get("SoftwareUpdateStatus") or "",
             settings=live_settings(raw),
         )
 
 
 def _node(raw: Mapping[str, Any]) -> Node:
     status = raw.get("InstanceStatus") or {}
-    launched = raw.get("LaunchTime")
+    launched, updated = raw.get("LaunchTime"), raw.get("LastSoftwareUpdateTime")
     return Node(
         instance_id=raw.get("InstanceId") or None,
         logical_id=raw.get("NodeLogicalId") or None,
@@ -140,4 +141,5 @@ def _node(raw: Mapping[str, Any]) -> Node:
         instance_type=raw.get("InstanceType", ""),
         hostname=raw.get("PrivateDnsHostname"),
         launched_at=launched.astimezone(UTC) if launched else None,
+        updated_at=updated.astimezone(UTC) if updated else None,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+CONTROLLER_MISSING = "controller_missing"  # code of our own signal: HyperPod lists no controller
 LOST_READY = "lost_ready"  # code of HyperPod's warning that nodes are not ready: noise while a group is scaled
 
 
@@ -20,6 +21,7 @@ class Source(StrEnum):
     HEALTH_AGENT_LOG = "hyperpod.health_agent_log"
     SLURM = "slurm"
     KERNEL = "kernel"
+    LIVE = "roundhouse.live"  # our own signal, of what HyperPod lists: the message about it was lost
     REPLAY = "replay"
 
     @property
@@ -28,7 +30,7 @@ class Source(StrEnum):
         return self in _BY_AWS
 
 
-_BY_AWS = {Source.NODE_HEALTH, Source.CLUSTER_EVENT, Source.STATE_CHANGE, Source.AWS_HEALTH, Source.CLOUDTRAIL}
+_BY_AWS = {Source.NODE_HEALTH, Source.CLUSTER_EVENT, Source.STATE_CHANGE, Source.AWS_HEALTH, Source.CLOUDTRAIL, Source.LIVE}
 
 
 class Health(StrEnum):

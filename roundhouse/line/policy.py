@@ -11,6 +11,8 @@ from enum import StrEnum
 from roundhouse.line.event import CauseClass
 from roundhouse.line.ladder import Rung
 
+LEAST_GRACE_S = 300  # HyperPod begins its own repair within minutes
+
 
 class Mode(StrEnum):
     """How far a rule may go. OBSERVE changes nothing and is the default."""
@@ -77,6 +79,8 @@ class Policy:
     max_event_age_s: int = 14400  # an older event only ever causes a look
     slurm_max_age_s: int = 300
     repair_timeout_s: int = 5400  # a repair that has not come back by then has failed
+    patching_limit_s: int = 21600  # HyperPod's patching suspends repair; one that lasts longer is shown to people
+    slurm_may_reboot: bool = False  # Slurm's word alone suffices for a reboot, while HyperPod has the node Running
     proof_quiet_s: int = 300  # how long a repaired node must stay Running and quiet
     poll_s: int = 60
 

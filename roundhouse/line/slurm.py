@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from roundhouse.contracts.commands import REASON_PREFIX
 
@@ -127,6 +128,20 @@ def hyperpod_action(reason: str | None) -> str | None:
     The comparison is exact: HyperPod ignores any slip silently, and the node then hangs there for ever.
     """
     return HYPERPOD_REASONS.get(bare_reason(reason))
+
+
+def meant_for_hyperpod(reason: str | None) -> str | None:
+    """The exact text that somebody seems to have meant by a reason that HyperPod ignores; None for other reasons.
+
+    >>> meant_for_hyperpod("action: replace"), meant_for_hyperpod("Action:Replace"), meant_for_hyperpod("fan broken")
+    ('Action:Replace', None, None)
+    """
+    bare = bare_reason(reason)
+    if bare in HYPERPOD_REASONS:
+        return None
+    exact = {re.sub(r"[^a-z]", "", text.lower()): text for text in HYPERPOD_REASONS}
+    close = get_close_matches(re.sub(r"[^a-z]", "", bare.lower()), exact, n=1, cutoff=0.8)
+    return exact[close[0]] if close else None
 
 
 def set_by_people(reason: str | None) -> bool:

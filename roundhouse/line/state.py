@@ -29,6 +29,7 @@ class NodeStatus(StrEnum):
             return cls.UNKNOWN
 
 
+_UPDATING = frozenset({"InProgress", "RollbackInProgress"})  # of a group's SoftwareUpdateStatus
 GONE = "Gone"  # our word for the status of a cluster that does not exist (any more)
 
 
@@ -44,6 +45,7 @@ class Node:
     instance_type: str = ""
     hostname: str | None = None  # PrivateDnsHostname; survives a replacement, so never an identity
     launched_at: datetime | None = None
+    updated_at: datetime | None = None  # when its software was last updated: the root volume is another since
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Group:
     role: str = "Compute"
     status: str = "InService"
     training_plan_arn: str | None = None
+    software_update: str = ""  # SoftwareUpdateStatus: Pending, InProgress, RollbackInProgress, …
     # As DescribeCluster tells it, in the words of a request and without counts: UpdateCluster wants all of it again.
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -149,9 +152,39 @@ class Cluster:
         """How many nodes of `group` are Running: the only count a stage may trust."""
         return sum(1 for node in self.nodes if node.group == group and node.status is NodeStatus.RUNNING)
 
+    def patching(self, group: str | None) -> str:
+        """How HyperPod patches the whole cluster or that group now, in words; "" when it does not, or does elsewhere.
+
+        A group not known (None) is patched when any is.
+        """
+        if self.status == "SystemUpdating":
+            return "the cluster is SystemUpdating"
+        for each in self.groups.values():
+            if group not in {None, each.name}:
+                continue
+            if each.status == "SystemUpdating" or each.software_update in _UPDATING:
+                state = each.software_update if each.software_update in _UPDATING else each.status
+                return f"group {each.name} is being updated ({state})"
+        nodes = [n for n in self.nodes if n.status is NodeStatus.SYSTEM_UPDATING and group in {None, n.group}]
+        return f"{len(nodes)} nodes of {nodes[0].group} are SystemUpdating" if nodes else ""
+
+    def controllers(self) -> list[Node] | None:
+        """The controller nodes that are listed; None when no group is known to be the controller's, or none is wanted."""
+        names = {g.name for g in self.groups.values() if g.role == "Controller" and g.target > 0}
+        return [node for node in self.nodes if node.group in names] if names else None
+
     @property
-    def patching(self) -> bool:
-        """True while HyperPod updates software: repair is suspended then."""
-        return self.status in {"SystemUpdating", "Updating"} or any(
-            node.status is NodeStatus.SYSTEM_UPDATING for node in self.nodes
-        )
+    def controller_away(self) -> str:
+        """Why nobody controls Slurm now, in words; "" while a controller is Running, or when that is not known."""
+        listed = self.controllers()
+        if listed is None or not self.nodes or any(node.status is NodeStatus.RUNNING for node in listed):
+            return ""
+        if not listed:
+            return "the controller is not listed"
+        return f"the controller {listed[0].instance_id or listed[0].logical_id} is {listed[0].status}"
+
+    @property
+    def controller_lost(self) -> bool:
+        """True when the controller is not merely coming back: in Failure, or not there at all."""
+        away = self.controllers() or []
+        return bool(self.controller_away) and all(node.status is NodeStatus.FAILURE for node in away)

@@ -13,9 +13,9 @@ from typing import Any
 from roundhouse.contracts.ledger import LedgerEntry, LedgerState, action_id
 from roundhouse.errors import AwsFailure, ConditionFailed, InvalidRequest, NotFound, Throttled
 from roundhouse.line import action
-from roundhouse.line.action import Effect, Result
+from roundhouse.line.action import SHOWS_EFFECT_S, Effect, Result
 from roundhouse.line.approval import ApprovalStatus
-from roundhouse.line.decision import Decision, Facts, Verdict, recheck
+from roundhouse.line.decision import Decision, Facts, Guard, Verdict, recheck
 from roundhouse.line.incident import Attempt, Incident, IncidentState, begin_step, end_step, with_attempt
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Policy
@@ -37,7 +37,6 @@ from roundhouse.steps.people import repair_approval_id
 from roundhouse.steps.revise import revise
 
 REPAIR = "repair"
-SHOWS_EFFECT_S = 600  # how long an unchanged node is watched before a lost call may be repeated
 LEDGER_BACK = timedelta(days=14)
 
 
@@ -83,6 +82,8 @@ class Actor:
             return {"status": "deny", "outcome": "denied", "reason": reason}
         if (refused := self._refused_for_long(incident, decision, now)) is not None:
             return refused
+        if (told := _told_of_lost(decision, incident, facts)) is not None:
+            return self._lost(told, incident, decision, now, attempt)
         again = recheck(decision, facts)
         if again.verdict is not Verdict.ACT:
             return self._not_now(again)
@@ -151,6 +152,18 @@ class Actor:
             case Effect.MAY_REPEAT:
                 self.ledger.put(action.ended_without_effect(entry, why, now))
                 return {"status": "wait", "reason": f"{why}; it is called again", "wait_s": 1}
+
+    def _lost(
+        self, told: ClusterEvent, incident: Incident, decision: Decision, now: datetime, attempt: int
+    ) -> dict[str, Any]:
+        """The ledger was set back to before our claim: HyperPod's event stands for it. Watched, not called again."""
+        why = f"no record knows of this call any more, and HyperPod tells of it at {told.at:%H:%M:%S} UTC"
+        made = replace(action.claim(decision, incident, now, attempt), state=LedgerState.CALLED, detail=why)
+        try:
+            made = self.ledger.put(made)
+        except ConditionFailed:
+            return {"status": "wait", "reason": why, "wait_s": self.policy.poll_s}
+        return self._called(made, incident, decision, now, why)
 
     def _call(
         self, claimed: LedgerEntry, incident: Incident, decision: Decision, facts: Facts, now: datetime
@@ -231,7 +244,7 @@ class Actor:
                 "unguarded": again.unguarded,
             }
         wait_s = max(1, again.wait_s or self.policy.poll_s)
-        if again.verdict is Verdict.WAIT:
+        if again.verdict is Verdict.WAIT and again.guard is Guard.JOB:
             return {"status": "wait", "reason": again.reason, "wait_s": wait_s}
         return {"status": "decide", "reason": again.reason, "wait_s": wait_s}
 
@@ -241,6 +254,25 @@ def _made(incident: Incident, decision: Decision) -> bool:
     last = incident.attempts[-1] if incident.attempts else None
     same = last is not None and (last.rung, last.instance_id) == (decision.rung, decision.instance_id)
     return same and last is not None and last.result == "called"
+
+
+def _told_of_lost(decision: Decision, incident: Incident, facts: Facts) -> ClusterEvent | None:
+    """HyperPod's event of a call that we must have made, and that neither ledger nor incident knows.
+
+    The breaker has counted it, before the claim: an event alone may be of a repair by somebody else.
+    """
+    counted = [
+        e.at
+        for e in (facts.breaker.entries if facts.breaker else ())
+        if (e.kind, e.instance_id) == (decision.rung.value, decision.instance_id) and e.at >= incident.opened_at
+    ]
+    known = [a.at for a in incident.attempts if (a.rung, a.instance_id) == (decision.rung, decision.instance_id)]
+    for event in facts.events:
+        phase = repair_phase(event.description)
+        same = event.instance_id == decision.instance_id and phase is not None and phase[0] == decision.rung.value
+        if same and any(at <= event.at for at in counted) and all(at > event.at for at in known):
+            return event
+    return None
 
 
 def _tells_of(event: ClusterEvent, entry: LedgerEntry) -> bool:

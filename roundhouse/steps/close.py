@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from roundhouse.contracts.notices import Notice
+from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Incident, IncidentState, Outcome, close
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster
@@ -17,8 +18,8 @@ from roundhouse.steps.people import APPROVAL
 from roundhouse.steps.revise import revise
 
 TOLD = {Outcome.ESCALATED, Outcome.OBSERVED}
-OWN_NOTICE = {"breaker", None}  # guards whose holds are told elsewhere, once for all nodes
-HEALTHY = {Outcome.REPAIRED, Outcome.RECOVERED, Outcome.SUPERSEDED}
+OWN_NOTICE = {"breaker", "controller_away", None}  # guards whose holds are told elsewhere, once for all nodes
+HEALTHY = {Outcome.REPAIRED, Outcome.RECOVERED, Outcome.SUPERSEDED, Outcome.RETURNED}
 
 
 def step(
@@ -44,8 +45,10 @@ def step(
     incident = revise(incidents, incident_id, write)
     ended = incident.outcome or outcome
     fit = ended in HEALTHY or result.get("status") == "pass"  # proved, though its discount may be lost
-    guard.canary(breaker, outbox, policy, incident, fit, now)
-    if ended in HEALTHY:
+    announced = incident.cause is CauseClass.MAINTENANCE  # says nothing about the node's health, whoever tried it
+    if not announced:
+        guard.canary(breaker, outbox, policy, incident, fit, now)
+    if ended in HEALTHY or (announced and ended is not Outcome.ESCALATED):
         guard.recovered(breaker, outbox, policy, incident, cluster, now)
     for notice in _told(incident, result, why):
         outbox.tell(notice)
@@ -70,6 +73,8 @@ def _told(incident: Incident, result: dict[str, Any], why: str) -> list[Notice]:
     forgotten = outcome is Outcome.EXPIRED and result.get("guard") not in OWN_NOTICE  # held until it no longer fits
     if not began and outcome not in TOLD and not forgotten:
         return []
+    if incident.cause is CauseClass.MAINTENANCE and outcome is Outcome.OBSERVED:
+        return []  # told once for all nodes of the event, when Health was heard
     if result.get("guard") == "controller":
         return [words.controller_lost(incident)]
     advice = [f"• {line}" for line in result.get("advice") or []]

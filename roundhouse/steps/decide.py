@@ -9,8 +9,9 @@ from typing import Any
 from roundhouse.line import action
 from roundhouse.line.breaker import BreakerEntry, BreakerStatus
 from roundhouse.line.decision import Decision, Facts, Guard, Verdict, applied, decide, held_since
-from roundhouse.line.incident import Incident, IncidentState, begin_step, end_step
+from roundhouse.line.incident import Incident, IncidentState, begin_step, end_step, with_recovery
 from roundhouse.line.policy import Policy
+from roundhouse.line.recall import recalled
 from roundhouse.line.state import Cluster
 from roundhouse.ports import IncidentStore, Outbox
 from roundhouse.steps import guard, words
@@ -27,6 +28,9 @@ def step(
     """Decide, and answer in plain members: `status` is the verdict's name, the rest see `plain`."""
     incident = revise(incidents, incident_id, lambda i: _seen(i, now))
     facts = sources.gather(incident, now)
+    if _recalled(incident, facts) is not incident:
+        incident = revise(incidents, incident_id, lambda i: _recalled(i, facts))
+        facts = replace(facts, incident=incident)
     decision = decide(facts)
     if decision.guard is Guard.BREAKER:
         _open_breaker(decision, facts, sources, outbox, now)
@@ -34,6 +38,8 @@ def step(
     def write(current: Incident) -> Incident:
         if current.state is IncidentState.CLOSED:
             return current  # how it ended stays on record
+        if facts.cluster is not None and facts.cluster.node_recovery:
+            current = with_recovery(current, facts.cluster.node_recovery, now)
         after = applied(_located(current, decision, facts.cluster), decision, now)
         return end_step(after, GRACE, now) if _grace_over(after, decision) else after
 
@@ -64,6 +70,11 @@ def plain(decision: Decision, policy: Policy) -> dict[str, Any]:
         "advice": list(decision.advice),
         "approval_s": policy.approval_ttl_s,
     }
+
+
+def _recalled(incident: Incident, facts: Facts) -> Incident:
+    """The incident with the calls that only the ledger knows of: the record may have been set back to before them."""
+    return recalled(incident, facts.history.entries, facts.cluster, facts.now, action.SHOWS_EFFECT_S)
 
 
 def _patience(incident: Incident, policy: Policy, now: datetime) -> int:

@@ -49,7 +49,7 @@ def keep_saying(world: World, victims: list[str], every_s: float, hours: float) 
 
 def test_slow_lies_about_every_node_destroy_none_and_stop_at_the_breaker() -> None:
     limits = BreakerLimits(short_max=4, group_short_max=4, short_percent=50, day_max=5, day_percent=80, open_s=90_000)
-    world = house(20, Mode.ACT, breaker=limits)
+    world = house(20, Mode.ACT, breaker=limits, slurm_may_reboot=True)
     keep_saying(world, [worker(world, n) for n in range(10)], 7 * STEP_S, 6)
     assert world.cluster.made("replace") == world.cluster.made("delete_nodes") == []
     assert 0 < len(world.cluster.made("reboot")) <= 5
@@ -57,7 +57,7 @@ def test_slow_lies_about_every_node_destroy_none_and_stop_at_the_breaker() -> No
 
 
 def test_a_node_that_slurm_goes_on_missing_is_not_called_repaired_and_people_are_asked_before_it_is_lost() -> None:
-    world = house(20, Mode.ACT, repair_timeout_s=1800)
+    world = house(20, Mode.ACT, repair_timeout_s=1800, slurm_may_reboot=True)
     victim = worker(world, 3)
     keep_saying(world, [victim], STEP_S, 3)
     assert len(world.cluster.made("reboot")) == 1
@@ -65,6 +65,13 @@ def test_a_node_that_slurm_goes_on_missing_is_not_called_repaired_and_people_are
     (question,) = world.told(NoticeKind.APPROVAL_ASKED)
     assert victim in question.title
     assert "repaired" not in {i.outcome for i in world.incidents.records.values()}
+
+
+def test_lies_about_nodes_that_hyperpod_has_running_touch_none_unless_the_policy_says_so() -> None:
+    world = house(20, Mode.ACT)
+    keep_saying(world, [worker(world, n) for n in range(3)], 2 * STEP_S, 4)
+    assert world.cluster.calls == []
+    assert len(world.told(NoticeKind.APPROVAL_ASKED)) >= 3
 
 
 def test_a_snapshot_from_the_future_and_a_number_beyond_all_others_are_believed_for_as_long_as_any() -> None:

@@ -179,7 +179,8 @@ def test_the_past_of_an_instance_is_not_its_successors() -> None:
         assert intake.verdict is IntakeVerdict.OPEN
         assert intake.incident is not None
         assert (intake.incident.instance_id, intake.incident.event_count) == (new, 1)
-        made = decide(facts(incident=replace(intake.incident, opened_at=ago(1800)), cluster=live))
+        old_news = replace(intake.incident, opened_at=ago(1800))
+        made = decide(facts(incident=old_news, cluster=live, policy=policy(slurm_may_reboot=True)))
         assert (made.verdict, made.rung) == (Verdict.ACT, Rung.REBOOT)  # the first rung: nothing was tried on this one
     worn = replace(incident(instance_id=new), attempts=past.attempts)
     assert decide(facts(incident=worn, cluster=live)).rung is Rung.REPLACE  # had the past been its own

@@ -147,7 +147,11 @@ STARTING = "Instance {} is starting as part of instance replacement in Cluster t
             id="pending for ever",
         ),
         pytest.param(
-            {"incident": incident(repair_begun=True)}, Verdict.WAIT, Guard.IN_HAND, "HyperPod says", id="announced"
+            {"incident": incident(repair_begun=True), "cluster": cluster(node_recovery="Automatic")},
+            Verdict.WAIT,
+            Guard.IN_HAND,
+            "HyperPod says",
+            id="announced",
         ),
         pytest.param(
             {"incident": incident(repair_begun=True, opened_at=ago(5500))},
@@ -273,7 +277,18 @@ STARTING = "Instance {} is starting as part of instance replacement in Cluster t
             id="corroborated by live state",
         ),
         pytest.param(
-            {"incident": incident(trusted=False)}, Verdict.ACT, None, "only Slurm", id="a reboot destroys nothing"
+            {"incident": incident(trusted=False), "policy": policy(slurm_may_reboot=True)},
+            Verdict.ACT,
+            None,
+            "only Slurm",
+            id="a reboot destroys nothing, and the policy lets Slurm's word suffice",
+        ),
+        pytest.param(
+            {"incident": incident(trusted=False)},
+            Verdict.ASK,
+            Guard.EVIDENCE,
+            "people decide",
+            id="HyperPod has it Running: people are asked even before a reboot",
         ),
         pytest.param(
             {"policy": policy(protected_groups=("workers",))},
@@ -406,8 +421,8 @@ STARTING = "Instance {} is starting as part of instance replacement in Cluster t
                 "incident": incident(cause=CauseClass.UNREACHABLE, trusted=False),
                 "cluster": cluster(slurm=slurm("ip-10-1-2-1", "DOWN*", taken_at=NOW)),
             },
-            Verdict.ACT,
-            None,
+            Verdict.ASK,
+            Guard.EVIDENCE,
             "",
             id="Slurm still misses it",
         ),
@@ -453,7 +468,7 @@ def test_the_controllers_loss_comes_with_the_steps_to_take_even_while_observing(
     [
         ({"breaker": OPEN}, Guard.BREAKER, Verdict.CLOSE, Outcome.EXPIRED),
         ({"pause": PAUSE}, Guard.PAUSED, Verdict.CLOSE, Outcome.EXPIRED),
-        ({"cluster": cluster(status="SystemUpdating")}, Guard.PATCHING, Verdict.CLOSE, Outcome.EXPIRED),
+        ({"cluster": cluster(status="Updating")}, Guard.CLUSTER_BUSY, Verdict.CLOSE, Outcome.EXPIRED),
         ({"cluster": None}, Guard.LIVE_STATE, Verdict.HUMAN, Outcome.ESCALATED),
     ],
 )
@@ -785,7 +800,7 @@ def why_no_destruction(f: Facts) -> list[str]:
         reasons.append("protected")
     if f.pause or f.breaker is None or f.breaker is OPEN:
         reasons.append("stopped")
-    if f.cluster.patching or f.cluster.status != "InService":
+    if f.cluster.patching(there.group) or f.cluster.controller_away or f.cluster.status != "InService":
         reasons.append("busy")
     if f.incident.cause in {CauseClass.UNKNOWN, CauseClass.CAPACITY, CauseClass.CLUSTER}:
         reasons.append("cause")

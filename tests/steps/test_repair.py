@@ -332,6 +332,7 @@ def test_pause_that_is_lifted_lets_the_repair_go_on() -> None:
 @pytest.mark.parametrize("status", ["SystemUpdating", "Updating"])
 def test_patching_suspends_the_repair(status: str) -> None:
     world = house(ladder=REPLACE)
+    world.people = answering("approve")  # of a node that may have been patched since the last bad news they are asked
     world.cluster.status = status
     made: list[bool] = []
     world.each_moment = lambda: made.append(True) if world.cluster.calls and world.cluster.status == status else None

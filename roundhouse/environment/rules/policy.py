@@ -10,13 +10,12 @@ from roundhouse.environment.catalog import Catalog
 from roundhouse.environment.model import Environment
 from roundhouse.line.event import CauseClass
 from roundhouse.line.ladder import Rung
-from roundhouse.line.policy import Mode
+from roundhouse.line.policy import LEAST_GRACE_S, Mode
 
 PERFORMED = {Rung.REBOOT, Rung.REPLACE, Rung.DELETE_RESTORE, Rung.HUMAN}
 REPAIRS = [rung for rung in Rung if rung.changes_hyperpod]
 # Repairing a node does not help against these: no capacity to replace it with, a fault of the whole, or not understood.
 ONLY_OBSERVED = {CauseClass.CAPACITY, CauseClass.CLUSTER, CauseClass.UNKNOWN}
-LEAST_GRACE_S = 300  # HyperPod begins its own repair within minutes
 
 
 def ladders_rise_to_people(env: Environment, catalog: Catalog) -> Iterator[Problem]:

@@ -15,14 +15,24 @@ from roundhouse.line.ladder import DAY, Rung, next_rung
 from roundhouse.line.policy import Mode
 from roundhouse.line.state import GONE
 
+MOST_QUESTIONS = 5  # taken back, one after the other: then people must look instead of being asked once more
 HELD = "held"  # name of the step that runs while a guard holds an incident
 GONE_FOR = timedelta(minutes=15)  # one answer that there is no such cluster may be a slip of the service
 NOT_KNOWN = "HyperPod says that there is no such cluster: looked at again before that is believed"
+# The steps in which an incident waits for others, by the guard that says so.
+_STEPS = {
+    Guard.PATCHING: looks.PATCHING,
+    Guard.AUTO_RESUME: looks.AUTO_RESUME,
+    Guard.IN_HAND: "in_hand",
+    Guard.MISSING: looks.MISSING,
+}
+_THEIRS = frozenset({Guard.PATCHING, Guard.AUTO_RESUME, Guard.IN_HAND})
 _Look = Callable[[View], Decision | None]
 _Guard = Callable[[View, Decision], Decision | None]
 
 # What a role, a cause or the cluster settles; then waiting for others; the order is the order of the reasons given.
 _FIRST: tuple[_Look, ...] = (
+    looks.controller_missing,
     looks.concerns_many,
     looks.recovered,
     looks.repaired_meanwhile,
@@ -31,11 +41,24 @@ _FIRST: tuple[_Look, ...] = (
     looks.gone,
     looks.role,
 )
-_OTHERS: tuple[_Look, ...] = (looks.in_hand, looks.busy_cluster)
+_OTHERS: tuple[_Look, ...] = (
+    looks.patching,
+    looks.switched_on,
+    looks.auto_resume,
+    looks.ignored_reason,
+    looks.in_hand,
+    looks.busy_cluster,
+)
 _LAST: tuple[_Look, ...] = (looks.unknown_cause,)
 _PEOPLE: tuple[_Guard, ...] = (guards.observe_only, guards.protected)
-_HOLDS: tuple[_Guard, ...] = (guards.paused, guards.breaker, guards.shortage, guards.floor)
-_DOUBTS: tuple[_Guard, ...] = (guards.evidence, guards.foreign_drain)
+_HOLDS: tuple[_Guard, ...] = (
+    guards.paused,
+    guards.controller_away,
+    guards.breaker,
+    guards.shortage,
+    guards.floor,
+)
+_DOUBTS: tuple[_Guard, ...] = (guards.evidence, guards.foreign_drain, guards.mended)
 
 
 def decide(facts: Facts) -> Decision:
@@ -81,8 +104,9 @@ def recheck(decision: Decision, facts: Facts) -> Decision:
 
 
 def held_since(incident: Incident) -> datetime | None:
-    """When the hold began that the incident is under; None when it is under none."""
-    return next((s.started_at for s in reversed(incident.steps) if s.name == HELD and s.ended_at is None), None)
+    """When the hold began that the incident is under, patching included; None when it is under none."""
+    held = {HELD, looks.PATCHING}
+    return next((s.started_at for s in reversed(incident.steps) if s.name in held and s.ended_at is None), None)
 
 
 def applied(incident: Incident, decision: Decision, now: datetime) -> Incident:
@@ -92,9 +116,7 @@ def applied(incident: Incident, decision: Decision, now: datetime) -> Incident:
     """
     match decision.verdict:
         case Verdict.HOLD:
-            return replace(
-                begin_step(incident, HELD, now, decision.reason), state=IncidentState.HELD, decision=decision.reason
-            )
+            state = IncidentState.HELD
         case Verdict.ASK:
             state = IncidentState.APPROVAL
         case Verdict.ACT:
@@ -103,9 +125,23 @@ def applied(incident: Incident, decision: Decision, now: datetime) -> Incident:
             state = IncidentState.OPEN if incident.state is IncidentState.HELD else incident.state
         case Verdict.OBSERVE | Verdict.NOTHING | Verdict.HUMAN | Verdict.CLOSE:
             state = incident.state
-    if held_since(incident) is not None:
-        incident = end_step(incident, HELD, now)
-    return replace(incident, state=state, decision=decision.reason)
+    if decision.guard in _THEIRS and incident.state is IncidentState.APPROVAL:
+        # What people have said was said of a state that is no more: they are asked anew, if anything is left to ask.
+        state = IncidentState.HELD if state is IncidentState.HELD else IncidentState.OPEN
+        incident = replace(incident, withdrawn=incident.withdrawn + 1)
+    return replace(_stepped(incident, decision, now), state=state, decision=decision.reason)
+
+
+def _stepped(incident: Incident, decision: Decision, now: datetime) -> Incident:
+    """The step of what the incident waits for begins, and those of what it waited for before end."""
+    waits = decision.verdict in {Verdict.WAIT, Verdict.HOLD}
+    kept = _STEPS.get(decision.guard) if waits and decision.guard else None
+    if kept is None and decision.verdict is Verdict.HOLD:
+        kept = HELD
+    for name in (HELD, *_STEPS.values()):
+        if name != kept and any(step.name == name and step.ended_at is None for step in incident.steps):
+            incident = end_step(incident, name, now)
+    return incident if kept is None else begin_step(incident, kept, now, decision.reason)
 
 
 def _start(facts: Facts) -> View | Decision:
@@ -163,10 +199,16 @@ def _guarded(view: View, proposal: Decision, *, calling: bool, approved: bool) -
     for guard in (*_PEOPLE, *_HOLDS):
         if (instead := guard(view, proposal)) is not None:
             return replace(_named(instead, view), unguarded=without)
+    if (instead := guards.undrained(view, proposal, approved=approved)) is not None:
+        proposal = replace(_named(instead, view), unguarded=without)
+        if proposal.verdict is Verdict.HUMAN:
+            return proposal
     if not approved:
         for guard in _DOUBTS:
             if (instead := guard(view, proposal)) is not None:
                 proposal = replace(instead, unguarded=without)
+    if proposal.verdict is Verdict.ASK and view.facts.incident.withdrawn >= MOST_QUESTIONS:
+        return replace(guards.asked_enough(view), instance_id=view.instance, unguarded=without)
     instead = guards.running_job(view, proposal, calling=calling, approved=approved)
     return proposal if instead is None else replace(instead, instance_id=view.instance, unguarded=without)
 
@@ -194,8 +236,8 @@ def _named(decision: Decision, view: View) -> Decision:
 def _expiring(decision: Decision, facts: Facts) -> Decision:
     """A hold does not last for ever: what was decided hours ago no longer fits. Blindness ends with people."""
     since = held_since(facts.incident)
-    if decision.verdict is not Verdict.HOLD or since is None:
-        return decision
+    if decision.verdict is not Verdict.HOLD or since is None or decision.guard is Guard.PATCHING:
+        return decision  # patching has a limit of its own
     held = (facts.now - since).total_seconds()
     if held < facts.policy.breaker.hold_expiry_s:
         return decision

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from roundhouse.line.breaker import BreakerState
@@ -66,6 +66,11 @@ class View:
         attempts = self.facts.incident.attempts
         return bool(attempts) and attempts[-1].result == "failed"
 
+    def running_step(self, name: str) -> datetime | None:
+        """When the step of that name began that still runs; None when none does."""
+        steps = self.facts.incident.steps
+        return next((s.started_at for s in reversed(steps) if s.name == name and s.ended_at is None), None)
+
     def since(self) -> datetime:
         """When waiting began: the incident's opening, or our last attempt."""
         attempts = self.facts.incident.attempts
@@ -83,6 +88,8 @@ class View:
 def view_of(facts: Facts, cluster: Cluster) -> View:
     """Join the facts. The node is found by instance id; only a failed launch is found by its logical id."""
     incident = facts.incident
+    if cluster.controller_away:
+        cluster = replace(cluster, slurm=None)  # the last word of a controller that is lost judges no node
     node, instance = _find(incident, cluster)
     group = node.group if node else incident.group
     name = incident.slurm_name or (node.hostname.split(".")[0] if node and node.hostname else None)

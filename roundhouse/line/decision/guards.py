@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from roundhouse.line.breaker import BreakerEntry, admit
 from roundhouse.line.decision.facts import View
-from roundhouse.line.decision.looks import CAPACITY_ADVICE, human, wait
+from roundhouse.line.decision.looks import CAPACITY_ADVICE, PATCHING, human, wait
 from roundhouse.line.decision.verdict import Decision, Guard, Verdict
 from roundhouse.line.incident import Outcome
 from roundhouse.line.policy import Mode
@@ -19,6 +19,7 @@ from roundhouse.line.slurm import set_by_people
 from roundhouse.line.state import Cluster, NodeStatus
 from roundhouse.line.theirs import is_shortage
 
+APPROVAL = "approval"  # name of the step in which people are asked
 DRAIN = "drain"  # name of the step that begins when the drain is asked for
 SHORTAGE_MEMORY = timedelta(hours=1)
 
@@ -99,8 +100,12 @@ def floor(view: View, proposal: Decision) -> Decision | None:
 
 
 def evidence(view: View, proposal: Decision) -> Decision | None:
-    """What a node says about itself or another can be forged there: alone it destroys nothing without people."""
-    if proposal.verdict is not Verdict.ACT or not proposal.rung.destructive or view.corroborated:
+    """What a node says about itself or another can be forged there: alone it destroys nothing without people, and
+    while HyperPod has the node Running and has never spoken against it, it reboots nothing either, unless the policy
+    lets Slurm's word suffice for that."""
+    if proposal.verdict is not Verdict.ACT or view.corroborated:
+        return None
+    if not proposal.rung.destructive and (view.facts.policy.slurm_may_reboot or not proposal.rung.changes_hyperpod):
         return None
     said = "HyperPod has it Running, and only Slurm or a log on a node speaks against it: people decide"
     return replace(proposal, verdict=Verdict.ASK, guard=Guard.EVIDENCE, reason=f"{proposal.reason}; {said}")
@@ -110,10 +115,65 @@ def foreign_drain(view: View, proposal: Decision) -> Decision | None:
     """Somebody else drained it for a reason of theirs: they are asked before anything happens to it."""
     if proposal.verdict is not Verdict.ACT or view.slurm is None or view.slurm_node is None:
         return None
-    if not (view.slurm.draining and set_by_people(view.slurm_node.reason)):
+    taken = view.slurm.draining or view.slurm.failing
+    if not (taken and set_by_people(view.slurm_node.reason)):
         return None
     said = f'somebody else drained it ("{view.slurm_node.reason[:80]}"): people decide'
     return replace(proposal, verdict=Verdict.ASK, guard=Guard.FOREIGN_DRAIN, reason=f"{proposal.reason}; {said}")
+
+
+def undrained(view: View, proposal: Decision, *, approved: bool) -> Decision | None:
+    """People have taken our drain back by hand: they want the node, and say so themselves before anything is done.
+
+    An approval from before that does not count. Where nobody may approve, people are told.
+    """
+    incident = view.facts.incident
+    if incident.undrained_at is None or proposal.verdict not in {Verdict.ACT, Verdict.ASK}:
+        return None
+    answered = [s.ended_at for s in incident.steps if s.name == APPROVAL and s.ended_at is not None]
+    if approved and answered and answered[-1] > incident.undrained_at:
+        return None
+    said = f"our drain was taken back by hand at {incident.undrained_at:%H:%M} UTC: people want the node in use"
+    if not view.facts.policy.approvers:
+        return human(Guard.UNDRAINED, f"{proposal.reason}; {said}, and nobody may approve: look at it")
+    return replace(proposal, verdict=Verdict.ASK, guard=Guard.UNDRAINED, reason=f"{proposal.reason}; {said}")
+
+
+def mended(view: View, proposal: Decision) -> Decision | None:
+    """The node was patched, or rebooted by others, after the last bad news: perhaps there is nothing left to mend.
+    Looked at, not acted upon, unless HyperPod has it in Failure."""
+    incident, node = view.facts.incident, view.node
+    if proposal.verdict is not Verdict.ACT or incident.attempts or node is None:
+        return None
+    if node.status is not NodeStatus.RUNNING:
+        return None
+    patched = node.updated_at
+    if patched is None:  # not told: it may have been, while the group was
+        patched = next((s.ended_at for s in reversed(incident.steps) if s.name == PATCHING and s.ended_at), None)
+    others = [o for o in incident.others if o.kind in {"reboot", "check"} and o.at > incident.last_event_at]
+    if patched is not None and patched > incident.last_event_at:
+        said = f"it was patched at {patched:%H:%M} UTC, after the last bad news, and runs: people decide"
+    elif others:
+        said = f"{others[-1].who} called {others[-1].call} after the last bad news, and it runs: people decide"
+    else:
+        return None
+    return replace(proposal, verdict=Verdict.ASK, guard=Guard.MENDED, reason=f"{proposal.reason}; {said}")
+
+
+def asked_enough(view: View) -> Decision:
+    """Each time that people were asked, others acted before they had answered."""
+    count = view.facts.incident.withdrawn
+    return human(
+        Guard.ASKED_ENOUGH, f"asked {count} times, and each time others acted on the node meanwhile: people must look"
+    )
+
+
+def controller_away(view: View, proposal: Decision) -> Decision | None:
+    """Without a controller nobody knows of jobs and drains, and a node that seems lost may only be out of touch."""
+    away = view.cluster.controller_away
+    if not away:
+        return None
+    return hold(view, Guard.CONTROLLER_AWAY, f"{away}: no node is acted upon until it is back")
 
 
 def running_job(view: View, proposal: Decision, *, calling: bool, approved: bool) -> Decision | None:

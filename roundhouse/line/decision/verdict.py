@@ -27,6 +27,8 @@ class Guard(StrEnum):
     GRACE = "grace"
     IN_HAND = "in_hand"
     PATCHING = "patching"
+    AUTO_RESUME = "auto_resume"  # Slurm has asked HyperPod to act
+    MISSING = "missing"  # not listed, once
     CLUSTER_BUSY = "cluster_busy"
     CONTROLLER = "controller"
     LOGIN = "login"
@@ -40,6 +42,10 @@ class Guard(StrEnum):
     PROTECTED = "protected"
     EVIDENCE = "evidence"
     FOREIGN_DRAIN = "foreign_drain"
+    UNDRAINED = "undrained"  # people want it back
+    MENDED = "mended"  # patched or rebooted by others since the last bad news
+    ASKED_ENOUGH = "asked_enough"
+    CONTROLLER_AWAY = "controller_away"
     PAUSED = "paused"
     BREAKER = "breaker"
     FLOOR = "capacity_floor"

@@ -1,6 +1,7 @@
 """Incident: what went wrong with one instance, how it is told from noise, and how it grows. Pure."""
 
 from roundhouse.line.incident.evolve import (
+    RECOVERY,
     begin_step,
     close,
     end_step,
@@ -9,9 +10,10 @@ from roundhouse.line.incident.evolve import (
     target_instance,
     with_attempt,
     with_event,
+    with_recovery,
     with_result,
 )
-from roundhouse.line.incident.intake import Intake, IntakeVerdict, admit, locate
+from roundhouse.line.incident.intake import SHOWS, Intake, IntakeVerdict, admit, locate
 from roundhouse.line.incident.record import (
     Attempt,
     Evidence,
@@ -24,6 +26,8 @@ from roundhouse.line.incident.record import (
 )
 
 __all__ = [
+    "SHOWS",
+    "RECOVERY",
     "Attempt",
     "Evidence",
     "Incident",
@@ -44,5 +48,6 @@ __all__ = [
     "target_instance",
     "with_attempt",
     "with_event",
+    "with_recovery",
     "with_result",
 ]

@@ -20,6 +20,7 @@ from roundhouse.line.incident.record import (
 )
 from roundhouse.line.incident.told import OTHERS_KEPT, other_of
 
+RECOVERY = "node_recovery"  # name of the step that tells of a switch
 EVIDENCE_KEPT = 20
 EVIDENCE_TEXT = 500
 STEPS_KEPT = 60
@@ -130,6 +131,15 @@ def overrules(event: Event, incident: Incident) -> bool:
     bad = event.health is Health.UNHEALTHY and event.source.trusted
     after = incident.healthy_at is None or event.source_time > incident.healthy_at
     return bad and after and incident.health == Health.HEALTHY
+
+
+def with_recovery(incident: Incident, setting: str, now: datetime) -> Incident:
+    """Write down HyperPod's NodeRecovery as it is now. A switch in the middle of an incident is a step of no length."""
+    if incident.node_recovery == setting or incident.state is IncidentState.CLOSED:
+        return incident
+    if incident.node_recovery:
+        incident = end_step(incident, RECOVERY, now, setting)
+    return replace(incident, node_recovery=setting)
 
 
 def begin_step(incident: Incident, name: str, now: datetime, detail: str = "") -> Incident:

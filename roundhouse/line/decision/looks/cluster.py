@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from roundhouse.line.decision.facts import View
+from roundhouse.line.decision.looks.hyperpod import grace
 from roundhouse.line.decision.looks.made import close, human
-from roundhouse.line.decision.looks.others import grace
 from roundhouse.line.decision.verdict import Decision, Guard, Verdict
 from roundhouse.line.event import LOST_READY, CauseClass, Health
 from roundhouse.line.incident import Outcome
@@ -12,6 +14,12 @@ from roundhouse.line.state import NodeStatus
 
 _SETTLED_BY_COUNTS = frozenset({LOST_READY, "cluster_failed", "cluster_rollingback"})
 
+PATCHING = "patching"  # name of the step that runs while HyperPod patches
+PATCHING_ADVICE = (
+    "Look at the groups' SoftwareUpdateStatus, and at the cluster's events: describe-cluster, list-cluster-events.",
+    "InProgress with nodes that come back one after the other: let it go on. A new signal opens a new incident.",
+    "A rollback that failed (RollbackInProgress for hours, ClusterMaintenanceRollbackFailed): only Support can end it.",
+)
 CAPACITY_ADVICE = (
     "Do not replace running nodes of this group: none would come back.",
     "Compare the AZ id of the group's subnet with that of its training plan or reservation: they must be equal.",
@@ -20,14 +28,25 @@ CAPACITY_ADVICE = (
 )
 
 
+def patching(view: View) -> Decision | None:
+    """No repair while HyperPod patches the cluster, or the group of the node. It may take hours; then people must
+    look."""
+    policy, said = view.facts.policy, view.cluster.patching(view.group)
+    if not said:
+        return None
+    since = view.running_step(PATCHING)
+    hours = policy.patching_limit_s / 3600
+    if since is not None and view.facts.now - since >= timedelta(seconds=policy.patching_limit_s):
+        return human(Guard.PATCHING, f"{said} for more than {hours:g} h: patching seems stuck", PATCHING_ADVICE)
+    reason = f"HyperPod is patching ({said}): repair is suspended until it is done, for {hours:g} h at most"
+    return Decision(Verdict.HOLD, reason, guard=Guard.PATCHING, wait_s=policy.poll_s)
+
+
 def busy_cluster(view: View) -> Decision | None:
-    """No repair while HyperPod patches, creates, deletes or rolls back."""
+    """No repair while HyperPod creates, changes, deletes or rolls back."""
     policy, status = view.facts.policy, view.cluster.status
     if status == "Failed":
         return human(Guard.CLUSTER_BUSY, "the cluster has Failed: node repair is refused, it must be made again")
-    if view.cluster.patching:
-        reason = "HyperPod is patching: repair is suspended until it is done"
-        return Decision(Verdict.HOLD, reason, guard=Guard.PATCHING, wait_s=policy.poll_s)
     if status != "InService":
         reason = f"the cluster is {status}: HyperPod takes no repair now"
         return Decision(Verdict.HOLD, reason, guard=Guard.CLUSTER_BUSY, wait_s=policy.poll_s)

@@ -36,7 +36,9 @@ def repaired_meanwhile(view: View) -> Decision | None:
     if incident.attempts or node is None or node.status is not NodeStatus.RUNNING:
         return None
     for entry in view.facts.history.of_node(view.instance, None):
-        other = entry.incident_id not in {None, incident.incident_id} and entry.kind in TAKING
+        # One of the same name from before this was opened is another incident, which a restored table has lost.
+        mine = entry.incident_id == incident.incident_id and entry.claimed_at >= incident.opened_at
+        other = entry.incident_id is not None and not mine and entry.kind in TAKING
         if other and entry.state == "CONFIRMED" and entry.claimed_at > incident.last_event_at:
             reason = f"{entry.kind} for {entry.incident_id} came after the last bad news of this one, and it is Running"
             return close(Outcome.RECOVERED, reason)

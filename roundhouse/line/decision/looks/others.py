@@ -1,64 +1,92 @@
-"""Looks at others who act on the node: HyperPod, another incident of ours, an earlier run of this one. Pure."""
+"""Looks at others who act on the node: HyperPod, people, another incident of ours, an earlier run of this one. Pure."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+from roundhouse.line.breaker import TAKING
 from roundhouse.line.decision.facts import View
+from roundhouse.line.decision.looks.hyperpod import AUTOMATIC, their_repair
 from roundhouse.line.decision.looks.made import close, human, wait
 from roundhouse.line.decision.verdict import Decision, Guard, Verdict
 from roundhouse.line.incident import IncidentState, Outcome
-from roundhouse.line.ladder import Rung
 from roundhouse.line.state import NodeStatus
-from roundhouse.line.theirs import Phase, repair_phase
+from roundhouse.line.theirs import Phase, is_termination, repair_phase
 
-COMING = frozenset(
-    {NodeStatus.PENDING, NodeStatus.DEEP_HEALTH_CHECK, NodeStatus.SHUTTING_DOWN, NodeStatus.SYSTEM_UPDATING}
-)
-_OURS = {Rung.REBOOT: "reboot", Rung.REPLACE: "replace", Rung.DELETE_RESTORE: "replace"}
+COMING = frozenset({NodeStatus.PENDING, NodeStatus.DEEP_HEALTH_CHECK, NodeStatus.SHUTTING_DOWN})
+MISSING = "missing"  # name of the step that runs while the node is not listed
 
 
 def gone(view: View) -> Decision | None:
-    """The instance is not there any more: whatever was wrong with it, there is nothing left to repair."""
+    """The instance is not there any more: whatever was wrong with it, there is nothing left to repair.
+
+    One list that omits it is no proof, since lists lag. Another instance in its place is, or a word of its end; else a
+    second look, at least a poll later.
+    """
     incident = view.facts.incident
     if view.node is not None or incident.instance_id.startswith(("node:", "group:", "cluster")):
         return None
     heir = view.cluster.by_logical(incident.logical_id) if incident.logical_id else None
+    name = view.instance or incident.instance_id
     if heir and heir.instance_id:
-        return close(Outcome.SUPERSEDED, f"{view.instance} is gone: {heir.instance_id} stands in its place")
+        return close(Outcome.SUPERSEDED, f"{name} is gone: {heir.instance_id} stands in its place{_by_whom(view)}")
+    first = view.running_step(MISSING)
+    twice = first is not None and view.facts.now - first >= timedelta(seconds=view.facts.policy.poll_s)
+    if heir is None and not twice and not _ended(view):
+        reason = f"HyperPod's list does not show {name}: looked at again before that is believed"
+        return wait(view, Guard.MISSING, reason)
     if view.role == "Controller":
         return None  # nobody stands there: the cluster has no controller, and that is for people to know
-    return close(Outcome.SUPERSEDED, f"{view.instance or incident.instance_id} is gone; HyperPod lists it no more")
+    return close(Outcome.SUPERSEDED, f"{name} is gone; HyperPod lists it no more{_by_whom(view)}")
 
 
-def grace(view: View) -> Decision | None:
-    """Time for HyperPod's own repair, and for news that arrive late. Over once we have acted ourselves."""
+def _ended(view: View) -> bool:
+    """True when HyperPod, or the caller himself, has told of the instance's end."""
     incident = view.facts.incident
-    left = view.left(incident.opened_at, view.rule.grace_s)
-    if incident.attempts or not left:
-        return None
-    return wait(view, Guard.GRACE, f"grace: {left} s more for HyperPod's own repair and for late news", left)
+    told = any(
+        event.instance_id == view.instance
+        and (is_termination(event.description) or (repair_phase(event.description) or ("",))[0] == "replace")
+        for event in view.facts.events
+    )
+    return told or any(other.kind in {"replace", "delete"} for other in incident.others)
+
+
+def _by_whom(view: View) -> str:
+    acts = [other for other in view.facts.incident.others if other.kind in {"replace", "delete"}]
+    return f" ({acts[-1].who} called {acts[-1].call})" if acts else ""
 
 
 def in_hand(view: View) -> Decision | None:
-    """Somebody repairs it already: HyperPod, or another incident of ours."""
+    """Somebody repairs it already: HyperPod, a person, or another incident of ours."""
     incident, node, policy = view.facts.incident, view.node, view.facts.policy
     late = view.waited(policy.repair_timeout_s)
     minutes = policy.repair_timeout_s // 60
     if node is not None and node.status in COMING:
         if late:
             return human(Guard.IN_HAND, f"{view.instance} has been {node.status} for more than {minutes} min: stuck")
-        return wait(view, Guard.IN_HAND, f"HyperPod has it {node.status}: it is being worked on")
+        return wait(view, Guard.IN_HAND, f"HyperPod has it {node.status}: it is being worked on{_caller(view)}")
     for entry in view.facts.history.of_node(view.instance, incident.logical_id):
-        busy = entry.state in {"CLAIMED", "CALLED", "UNKNOWN"} and entry.incident_id != incident.incident_id
+        at_it = entry.kind in TAKING and entry.incident_id != incident.incident_id
+        busy = at_it and entry.state in {"CLAIMED", "CALLED", "UNKNOWN"}
         if busy and view.left(entry.claimed_at, policy.repair_timeout_s):
             return wait(view, Guard.IN_HAND, f"{entry.kind} for {entry.incident_id} is under way on this node")
+    if said := _caller(view):
+        return wait(view, Guard.IN_HAND, f"in hand{said}: what they asked for may not show yet")
     if late:
         return None
-    begun = _their_repair(view)
+    begun = their_repair(view)
     if begun is not None and begun[1] is Phase.STARTED:
         return wait(view, Guard.IN_HAND, f"HyperPod has begun to {begun[0]} it")
-    if incident.repair_begun and not incident.attempts and not (begun and begun[1] is Phase.FAILED):
+    announced = incident.repair_begun and not incident.attempts and not (begun and begun[1] is Phase.FAILED)
+    if announced and view.cluster.node_recovery == AUTOMATIC:
         return wait(view, Guard.IN_HAND, f"HyperPod says that it repairs the node; it has {minutes} min for that")
     return None
+
+
+def _caller(view: View) -> str:
+    """Whose call on the node is so young that it may not show yet, in words; "" when there is none."""
+    young = [o for o in view.facts.incident.others if view.left(o.at, view.rule.grace_s)]
+    return f" ({young[-1].who} called {young[-1].call} at {young[-1].at:%H:%M} UTC)" if young else ""
 
 
 def called(view: View) -> Decision | None:
@@ -70,30 +98,17 @@ def called(view: View) -> Decision | None:
     last = incident.attempts[-1] if incident.attempts else None
     if last is None or last.result != "called":
         return None
+    mine = [entry for entry in view.facts.history.entries if entry.incident_id == incident.incident_id]
     under_way = any(
         entry.state in {"CLAIMED", "CALLED", "UNKNOWN"}
         and ((entry.kind, entry.subject) == (last.rung.value, last.instance_id) or entry.kind == "add_nodes")
-        for entry in view.facts.history.entries
-        if entry.incident_id == incident.incident_id
+        for entry in mine
     )
-    if not under_way and incident.state is not IncidentState.PROVING:
+    # The ledger may be the one that has ended, or lost, what the incident still waits for; but a count that somebody
+    # else has restored brings no node of ours back.
+    restored = any(entry.kind == "add_nodes" and entry.state == "CONFIRMED" for entry in mine)
+    waits = incident.state in {IncidentState.ACTING, IncidentState.PROVING} and not restored
+    if not under_way and not waits:
         return None
     reason = f"{last.rung.in_words} {last.instance_id} was called already: it is watched to its end"
     return Decision(Verdict.ACT, reason, last.rung, last.instance_id)
-
-
-def _their_repair(view: View) -> tuple[str, Phase] | None:
-    """The newest word of a repair of this node that is not our own: what we called ourselves is watched elsewhere.
-
-    A start counts as long as the grace: a node that still runs after it is not being repaired any more.
-    """
-    incident = view.facts.incident
-    newest = None
-    for event in sorted(view.facts.events, key=lambda e: e.at):
-        here = event.instance_id == view.instance or (event.logical_id and event.logical_id == incident.logical_id)
-        told = repair_phase(event.description) if here else None
-        if told is None or any(_OURS.get(a.rung) == told[0] and a.at <= event.at for a in incident.attempts):
-            continue
-        stale = told[1] is Phase.STARTED and not view.left(event.at, view.rule.grace_s)
-        newest = None if stale else told
-    return newest
