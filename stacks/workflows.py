@@ -57,7 +57,8 @@ class WorkflowsStack(Stack):
     ) -> None:
         super().__init__(scope, id, **options)
         factory = FunctionFactory(self, deployment, made, queues)
-        self.functions: dict[str, lambda_.Alias] = {name: factory.make(name) for name in (*REPAIR, *MAINTENANCE, *CREATION, *REHEARSAL)}
+        wanted = (*REPAIR, *MAINTENANCE, *CREATION, *REHEARSAL)
+        self.functions: dict[str, lambda_.Alias] = {name: factory.make(name) for name in wanted}
         waits = deployment.cluster.waits
         values = {
             "cluster_name": deployment.cluster.cluster,

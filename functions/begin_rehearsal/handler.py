@@ -1,4 +1,4 @@
-"""begin_rehearsal: CreateCluster of a throw-away cluster for lifecycle scripts. Reads S3; keeps ledger and rehearsal."""
+"""begin_rehearsal: CreateCluster of a throw-away cluster for lifecycle scripts. Reads S3; keeps the ledger."""
 
 from __future__ import annotations
 

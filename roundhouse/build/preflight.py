@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 
 from roundhouse.build.problem import Problem, shown
 from roundhouse.build.records import PlanState
+from roundhouse.build.rehearsal import REASON_LEAST, Unrehearsed
+from roundhouse.build.scripts import Scripts, scripts_of
 from roundhouse.build.spec import ClusterSpec, DiscountKind, GroupSpec
 from roundhouse.build.staging import StepKind, next_step, stage_target
 from roundhouse.line.state import Cluster
@@ -31,7 +33,9 @@ class PreflightFacts:
     """What was read, keyed by what `spec` names. None: there is no such thing.
 
     `unread`: path of a problem (`account`, `cluster.name`, a subnet, file system, plan or script by its id, `quota
-    <name>`) → why it could not be read. `ours`: our ledger or run record says that we created `cluster`.
+    <name>`, `rehearsal of <script>`) → why it could not be read. `ours`: our ledger or run record says that we created
+    `cluster`. `unproved`: script → why no rehearsal proves it, None when one does. `unrehearsed`: somebody's reason for
+    going without.
     """
 
     account_id: str | None
@@ -43,6 +47,8 @@ class PreflightFacts:
     cluster: Cluster | None = None
     ours: bool = False
     unread: Mapping[str, str] = field(default_factory=dict)
+    unproved: Mapping[str, str | None] = field(default_factory=dict)
+    unrehearsed: Unrehearsed | None = None
 
 
 def quotas_needed(spec: ClusterSpec) -> dict[str, int]:
@@ -71,7 +77,8 @@ def check(spec: ClusterSpec, facts: PreflightFacts, now: datetime) -> list[Probl
         Problem(key, "", f"could not be read: {why}", "Grant the permission or try again")
         for key, why in sorted(facts.unread.items())
     ]
-    for rule in (_account, _name, _subnets, _file_systems, _plans, _reservations, _quotas, _scripts):
+    rules = (_account, _name, _subnets, _file_systems, _plans, _reservations, _quotas, _scripts, _rehearsals)
+    for rule in rules:
         problems.extend(p for p in rule(spec, facts, now) if p.path not in facts.unread)
     return problems
 
@@ -192,3 +199,27 @@ def _scripts(spec: ClusterSpec, facts: PreflightFacts, now: datetime) -> Iterato
         if not facts.scripts.get(uri, False):
             remedy = "Upload it: without it every node fails, and each attempt is billed"
             yield Problem(uri, "", "the lifecycle script is not there", remedy)
+
+
+def rehearsal_key(scripts: Scripts) -> str:
+    """Path of a problem with the rehearsal of these scripts."""
+    return f"rehearsal of {scripts}"
+
+
+def _rehearsals(spec: ClusterSpec, facts: PreflightFacts, now: datetime) -> Iterator[Problem]:
+    """Scripts that fail on the first node fail on all of them, and may cost the discount: they have to be tried first.
+
+    Going without takes a reason that people can read later, and a name."""
+    without = facts.unrehearsed
+    if without is not None:
+        if len(without.why.strip()) < REASON_LEAST or not without.by.strip():
+            reason = f"going without a rehearsal takes a reason of at least {REASON_LEAST} characters, and who gives it"
+            yield Problem("unrehearsed", shown(without.why), reason, 'Write --unrehearsed "why it cannot wait"')
+        return
+    if not spec.rehearsal.required:
+        return
+    for scripts in scripts_of(spec):
+        why = facts.unproved.get(str(scripts), "nobody has looked for their rehearsal")
+        if why is not None and facts.scripts.get(str(scripts), False):
+            remedy = f"Run `roundhouse rehearse -e {spec.environment}` first, or create with --unrehearsed and a reason"
+            yield Problem(rehearsal_key(scripts), "", why, remedy)

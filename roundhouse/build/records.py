@@ -98,6 +98,7 @@ class Run:
     plan_in_use_before: dict[str, int] = field(default_factory=dict)  # plan ARN -> InUse when the first run began
     sightings: tuple[Sighting, ...] = ()
     proven: tuple[str, ...] = ()  # instance ids of VERIFIED stages
+    unrehearsed: str = ""  # why, and on whose word, its lifecycle scripts were not rehearsed; "" when they were
     cancellations: int = 0  # how often nodes were cancelled or rolled back: a token is never replayed after that
 
     def record(self, group: str, stage: int) -> StageRecord | None:

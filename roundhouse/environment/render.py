@@ -86,6 +86,12 @@ def cluster_spec(env: Environment, catalog: Catalog | None = None) -> runtime.Cl
         ask_timeout_s=env.costs.ask_timeout,
         tags=tuple(sorted(env.cluster.tags.items())),
         billing=catalog.billing,
+        rehearsal=runtime.RehearsalTerms(
+            required=env.rehearsal.required,
+            instance_type=env.rehearsal.instance_type,
+            max_age_s=env.rehearsal.max_age,
+            timeout_s=env.rehearsal.timeout,
+        ),
     )
 
 

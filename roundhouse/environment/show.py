@@ -68,10 +68,19 @@ def _place(env: Environment, spec: ClusterSpec) -> Iterator[tuple[str, str]]:
     yield "Subnets", ", ".join(spec.subnet_ids)
     yield "Storage", ", ".join(f"{s.id} at {s.mount_path}" for s in env.storage) or "none"
     yield "Lifecycle", f"{env.cluster.lifecycle.s3_uri} {env.cluster.lifecycle.on_create}"
+    yield "Rehearsal of it", _rehearsal(spec)
     yield "When complete", f"{expected_usd_per_hour(spec):,.2f} USD an hour expected"
     yield "A lost discount", f"is rolled back before it costs {spec.rollback_dollar_cap:,.2f} USD if nobody answers"
     approvers = ", ".join(env.slack.approvers) or "nobody"
     yield "Slack", f"channel {env.slack.channel}, may approve: {approvers}"
+
+
+def _rehearsal(spec: ClusterSpec) -> str:
+    terms = spec.rehearsal
+    how = f"on one {terms.instance_type}, for {duration(terms.timeout_s)} at most"
+    if not terms.required:
+        return f"not required; {how}"
+    return f"required before a creation, at most {duration(terms.max_age_s)} ago; {how}"
 
 
 def _group(group: GroupSpec) -> tuple[str, ...]:

@@ -8,12 +8,21 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from roundhouse.build.cost import expected_usd_per_hour
-from roundhouse.build.preflight import PreflightFacts, check, plans_needed, quotas_needed, scripts_needed
+from roundhouse.build.preflight import (
+    PreflightFacts,
+    check,
+    plans_needed,
+    quotas_needed,
+    rehearsal_key,
+    scripts_needed,
+)
 from roundhouse.build.problem import listing
+from roundhouse.build.rehearsal import Unrehearsed, proof
+from roundhouse.build.scripts import digest, scripts_of
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.contracts.notices import NoticeKind
-from roundhouse.errors import AwsFailure, NotFound, PreflightFailed, Refused
-from roundhouse.ports import ClusterReader, ControlStore, Outbox, Run, RunStore, Surroundings
+from roundhouse.errors import AwsFailure, BadInput, NotFound, PreflightFailed, Refused
+from roundhouse.ports import ClusterReader, ControlStore, Outbox, RehearsalStore, Run, RunStore, Surroundings
 from roundhouse.steps import launch, own, words
 
 T = TypeVar("T")
@@ -21,10 +30,12 @@ T = TypeVar("T")
 
 def preflight(
     run_id: str,
+    unrehearsed: Unrehearsed | None = None,
     *,
     reader: ClusterReader,
     surroundings: Surroundings,
     runs: RunStore,
+    rehearsals: RehearsalStore,
     control: ControlStore,
     outbox: Outbox,
     spec: ClusterSpec,
@@ -32,7 +43,8 @@ def preflight(
 ) -> dict[str, Any]:
     """Take the cluster's run, check, and remember what the plans had in use before. Raises PreflightFailed.
 
-    While people pause us nothing is begun (Refused), and a run under way keeps the cluster.
+    While people pause us nothing is begun (Refused), and a run under way keeps the cluster. `unrehearsed` is somebody's
+    reason for not asking for a rehearsal of the lifecycle scripts; it is kept in the run and told.
     """
     known = runs.get(spec.cluster)
     switch = control.pause()
@@ -46,7 +58,10 @@ def preflight(
     if cluster is None and ours:
         # The cluster that those records are about is gone: a new one proves itself anew.
         run = own.update(runs, spec.cluster, run_id, _forget)
-    facts = replace(_gather(surroundings, spec), cluster=cluster, ours=ours)
+    facts = replace(_gather(surroundings, spec), cluster=cluster, ours=ours, unrehearsed=unrehearsed)
+    if spec.rehearsal.required and unrehearsed is None:
+        unproved, unread = _look_for_rehearsals(surroundings, rehearsals, spec, now)
+        facts = replace(facts, unproved=unproved, unread={**facts.unread, **unread})
     problems = check(spec, facts, now)
     if problems:
         message = listing(f"{spec.cluster} must not be created:", problems)
@@ -62,6 +77,7 @@ def preflight(
             plan_in_use_before=before,
             expected_usd_per_hour=expected_usd_per_hour(spec),
             step="preflight passed",
+            unrehearsed=str(unrehearsed or ""),
         )
 
     run = own.update(runs, spec.cluster, run_id, write)
@@ -101,8 +117,31 @@ def _gather(surroundings: Surroundings, spec: ClusterSpec) -> PreflightFacts:
     )
 
 
+def _look_for_rehearsals(
+    surroundings: Surroundings, rehearsals: RehearsalStore, spec: ClusterSpec, now: datetime
+) -> tuple[dict[str, str | None], dict[str, str]]:
+    """Why each script is not proved by a rehearsal of the very files that are there now; and what could not be read."""
+    unproved: dict[str, str | None] = {}
+    unread: dict[str, str] = {}
+    newest = rehearsals.newest()
+    for scripts in scripts_of(spec):
+        try:
+            files = tuple(surroundings.lifecycle_files(scripts.s3_uri))
+            content = digest(scripts, files)
+        except BadInput as wrong:
+            unproved[str(scripts)] = str(wrong)
+        except AwsFailure as failure:
+            unread[rehearsal_key(scripts)] = f"{type(failure).__name__}: {failure}"
+        else:
+            known, max_age_s = rehearsals.of_digest(content), spec.rehearsal.max_age_s
+            unproved[str(scripts)] = proof(scripts, content, files, known, newest, now, max_age_s)
+    return unproved, unread
+
+
 def _started(run: Run, spec: ClusterSpec, *, going_on: bool) -> Any:
     groups = {g.name: f"{g.count} × {g.instance_type}, {g.discount.kind.value.replace('_', ' ')}" for g in spec.groups}
+    if run.unrehearsed:
+        groups["Lifecycle scripts"] = f"NOT rehearsed: {run.unrehearsed}"
     title = f"{'Going on with' if going_on else 'Creating'} {spec.cluster}"
     text = f"Discounted nodes first, then in stages; {run.expected_usd_per_hour:,.2f} USD an hour when complete."
     return words.run_notice(run, NoticeKind.RUN_STARTED, "start", title, text, groups)

@@ -1,6 +1,6 @@
 """The model of an environment file, split by sections. Shapes and patterns are here, cross-field rules in rules/."""
 
-from roundhouse.environment.model.cluster import Cluster, Waits
+from roundhouse.environment.model.cluster import Cluster, Rehearsal, Waits
 from roundhouse.environment.model.groups import AccountReservation, Group, NoDiscount, TrainingPlan
 from roundhouse.environment.model.people import Costs, Deployment, Slack
 from roundhouse.environment.model.place import FileSystem, Network
@@ -20,6 +20,7 @@ __all__ = [
     "Network",
     "NoDiscount",
     "Policy",
+    "Rehearsal",
     "Rule",
     "Slack",
     "TrainingPlan",

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from roundhouse.environment.model.base import Section
-from roundhouse.environment.model.types import ClusterName, Duration, RoleArn, S3Uri, ScriptName, TagKey, TagValue
+from roundhouse.environment.model.types import ClusterName, Duration, InstanceType, RoleArn, S3Uri, ScriptName, TagKey, TagValue
 
 
 class Lifecycle(Section):
@@ -41,3 +41,12 @@ class Waits(Section):
     bill_margin: Duration = 7200
     bill_poll: Duration = 1800
     lifecycle_failures_max: Annotated[int, Field(ge=1, le=100)] = 5
+
+
+class Rehearsal(Section):
+    """Lifecycle scripts proved on a throw-away cluster of one node before a creation. The node should cost little."""
+
+    required: bool = True
+    instance_type: InstanceType = "ml.m5.xlarge"
+    max_age: Duration = 30 * 86400
+    timeout: Duration = 3600

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from roundhouse.environment.model.base import Section
-from roundhouse.environment.model.cluster import Cluster, Waits
+from roundhouse.environment.model.cluster import Cluster, Rehearsal, Waits
 from roundhouse.environment.model.groups import Group
 from roundhouse.environment.model.people import Costs, Deployment, Slack
 from roundhouse.environment.model.place import FileSystem, Network
@@ -28,6 +28,7 @@ class Environment(Section):
     slack: Slack
     storage: Several[FileSystem] = ()
     waits: Waits = Waits()
+    rehearsal: Rehearsal = Rehearsal()
     policy: Policy = Policy()
     costs: Costs = Costs()
     deployment: Deployment = Deployment()
