@@ -21,6 +21,9 @@ SLURM_NODES = "Roundhouse Slurm Nodes"  # a snapshot of node states by the contr
 LOG_SOURCE = "roundhouse.hma"
 LOG_FINDING = "Roundhouse Health Agent Record"  # a record of HyperPod's health agent, taken from CloudWatch Logs
 
+LIVE_SOURCE = "roundhouse.live"  # what HyperPod lists and no message told; goes to the intake queue over no bus
+LIVE_STATE = "Roundhouse Live State"
+
 REPLAY_SOURCE = "roundhouse.replay"  # documented or recorded HyperPod events sent by people: only ever cause a look
 
 METRIC_NAMESPACE = "Roundhouse"

@@ -15,6 +15,9 @@ from roundhouse.line.ladder import Rung
 from roundhouse.line.state import Cluster, NodeStatus
 
 
+SHOWS_EFFECT_S = 600  # how long an unchanged node is watched before a lost call may be repeated
+
+
 class Result(StrEnum):
     """What became of a call."""
 

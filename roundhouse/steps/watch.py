@@ -183,7 +183,9 @@ def restore(
     except AwsFailure as failure:
         ledger.put(replace(entry, state=LedgerState.UNKNOWN, updated_at=now, detail=str(failure)[:500]))
         raise
-    ledger.put(replace(entry, state=LedgerState.CALLED, updated_at=now, detail=f"logical id {logical_ids[0]}"))
+    detail = f"logical id {logical_ids[0]}"
+    called = replace(entry, state=LedgerState.CALLED, updated_at=now, logical_id=logical_ids[0], detail=detail)
+    ledger.put(called)
     _confirm(ledger, _entry(ledger, incident, attempt), f"deleted, and {logical_ids[0]} added in its place", now)
     revise(incidents, incident_id, lambda i: replace(i, logical_id=logical_ids[0]))
     return {"status": "restored", "reason": f"{logical_ids[0]} added", "wait_s": policy.poll_s}

@@ -10,7 +10,7 @@ from typing import Any
 from roundhouse.contracts import names
 from roundhouse.line.event import Event
 from roundhouse.line.state import SlurmSnapshot
-from roundhouse.triage import cloudtrail, health_log, hyperpod, slurm_snapshot
+from roundhouse.triage import cloudtrail, health_log, hyperpod, live, slurm_snapshot
 from roundhouse.triage.payload import mapping
 
 
@@ -40,6 +40,8 @@ def read(
             return Signal(reading.events, reading.snapshot, reading.unknown, str(detail["cluster"]))
         case names.LOG_SOURCE:
             return Signal(tuple(health_log.read(mapping(envelope.get("detail"), "detail"), ingest_time)))
+        case names.LIVE_SOURCE:
+            return Signal((live.read(envelope, ingest_time),))
         case names.HYPERPOD_SOURCE if envelope.get("detail-type") == cloudtrail.DETAIL_TYPE:
             events = cloudtrail.read(envelope, ingest_time, ours)
             return Signal(events, note="" if events else "a call that is no act of somebody else")
