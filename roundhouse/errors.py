@@ -6,7 +6,8 @@ RoundhouseError
 ├── BadInput                  something given to us is wrong; the message says what, where and what to do
 │   ├── EnvironmentInvalid    an environment file has problems (all of them are listed)
 │   ├── MalformedEvent        a payload that is not what its source documents
-│   └── MissingSetting        a Lambda's environment variable is absent
+│   ├── MissingSetting        a Lambda's environment variable is absent
+│   └── NewerContract         written by newer code than this: wait until the deployment is through
 ├── Refused                   a guard said no and nothing was changed
 │   ├── PreflightFailed       creation preconditions do not hold (all of them are listed)
 │   ├── AlreadyRunning        another creation of this cluster is under way
@@ -47,6 +48,10 @@ class MalformedEvent(BadInput):
 
 class MissingSetting(BadInput):
     """A required environment variable of a Lambda is absent."""
+
+
+class NewerContract(BadInput):
+    """A record or message that newer code wrote. State machines and queues try again until that code runs here."""
 
 
 class Refused(RoundhouseError):

@@ -20,13 +20,12 @@ from roundhouse.line.breaker import BreakerState
 from roundhouse.line.event import Event
 from roundhouse.line.incident import Incident
 from roundhouse.line.policy import Policy
-from roundhouse.line.state import Cluster, SlurmSnapshot
+from roundhouse.line.state import SlurmSnapshot
 from roundhouse.ports import Pause, Run
 
 RECORDS: list[type[Any]] = [
     Approval,
     BreakerState,
-    Cluster,
     ClusterSpec,
     Event,
     Incident,

@@ -14,7 +14,7 @@ from typing import Any
 
 from roundhouse import codec
 from roundhouse.contracts.notices import Notice
-from roundhouse.errors import AwsFailure, BadInput, RoundhouseError, SlackRateLimited, SlackRejected
+from roundhouse.errors import AwsFailure, BadInput, NewerContract, RoundhouseError, SlackRateLimited, SlackRejected
 from roundhouse.ports import Messenger, QueueLease, ThreadStore
 from roundhouse.slack.posting import deliver, is_message_fault
 
@@ -51,17 +51,17 @@ def post_batch(event: Mapping[str, Any], ports: Ports) -> dict[str, Any]:
     failed: list[str] = []
     wait: float | None = None
     for record in event["Records"]:
-        hopeless = False
+        alone = None
         if wait is None:
-            wait, hopeless = _post(record, ports)
-        if wait is not None or hopeless:
+            wait, alone = _post(record, ports)
+        if wait is not None or alone is not None:
             failed.append(record["messageId"])
-            _hold(record, HOPELESS_WAIT_S if wait is None else wait, ports)
+            _hold(record, alone or 0.0 if wait is None else wait, ports)
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 
-def _post(record: Mapping[str, Any], ports: Ports) -> tuple[float | None, bool]:
-    """Post one: (seconds that everything must wait or None, whether this one is hopeless)."""
+def _post(record: Mapping[str, Any], ports: Ports) -> tuple[float | None, float | None]:
+    """Post one: seconds that everything must wait, or that this one alone must; None, None when it is done."""
     attempt = int(record.get("attributes", {}).get("ApproximateReceiveCount", 1))
     try:
         notice = codec.from_json(Notice, record["body"])
@@ -69,26 +69,29 @@ def _post(record: Mapping[str, Any], ports: Ports) -> tuple[float | None, bool]:
     except SlackRateLimited as error:
         ports.count("SlackRateLimited")
         logger.warning("%s", error)
-        return (_back_off(attempt, ports) if error.retry_after is None else error.retry_after), False
+        return (_back_off(attempt, ports) if error.retry_after is None else error.retry_after), None
+    except NewerContract as error:  # while a deployment is under way; the rest of its thread waits behind it
+        logger.warning("message %s waits for newer code, try %d: %s", record["messageId"], attempt, error)
+        return None, _back_off(attempt, ports)
     except BadInput:
         ports.count("SlackMessageHopeless")
         logger.exception(
             "message %s is no notice that can be drawn: on its way to the dead letters", record["messageId"]
         )
-        return None, True
+        return None, HOPELESS_WAIT_S
     except RoundhouseError as error:
         if isinstance(error, SlackRejected):
             ports.count("SlackRejected")
             if is_message_fault(error):
                 ports.count("SlackMessageHopeless")
                 logger.exception("Slack cannot take message %s: on its way to the dead letters", record["messageId"])
-                return None, True
+                return None, HOPELESS_WAIT_S
         else:
             ports.count("SlackUnavailable")
         logger.exception("message %s waits, try %d", record["messageId"], attempt)
-        return _back_off(attempt, ports), False
+        return _back_off(attempt, ports), None
     logger.info("notice %s: %s", notice.notice_id, done)
-    return None, False
+    return None, None
 
 
 def _back_off(attempt: int, ports: Ports) -> float:

@@ -10,7 +10,7 @@ from roundhouse import codec
 from roundhouse.aws.errors import translated
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.contracts.names import Names
-from roundhouse.errors import BadInput
+from roundhouse.errors import BadInput, NewerContract
 from roundhouse.line.policy import Policy
 
 T = TypeVar("T")
@@ -43,6 +43,8 @@ class ParameterSettings:
             text = self._client.get_parameter(Name=parameter)["Parameter"]["Value"]
         try:
             fresh = codec.from_json(kind, text)
+        except NewerContract as error:  # a deployment changes the documents first and the functions after them
+            raise NewerContract(f"parameter {parameter}: {error}") from error
         except BadInput as error:
             raise BadInput(f"parameter {parameter}: {error}; deploy the environment again") from error
         self._kept[name] = (started, fresh)

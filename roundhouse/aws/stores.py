@@ -13,7 +13,7 @@ from roundhouse.aws.tables import Plain, RecordTable, get_item, put_item, sortab
 from roundhouse.build.rehearsal import Rehearsal, Result
 from roundhouse.contracts.ledger import LedgerEntry
 from roundhouse.contracts.names import APPROVALS, INCIDENTS, LEDGER, RUNS, TABLE_KEYS
-from roundhouse.errors import BadInput, StoreFailure
+from roundhouse.errors import BadInput, NewerContract, StoreFailure
 from roundhouse.line.approval import Approval
 from roundhouse.line.breaker import BreakerState
 from roundhouse.line.incident import Incident
@@ -183,7 +183,7 @@ class DynamoControl:
             with translated("DeleteItem"):
                 self._client.delete_item(TableName=self._table, Key={"key": {"S": "pause"}})
             return
-        item: Plain = {"key": "pause", "doc": codec.to_json(pause), "by": pause.by, "since": pause.since}
+        item: Plain = {"key": "pause", "doc": codec.to_record(pause), "by": pause.by, "since": pause.since}
         with translated("PutItem"):
             self._client.put_item(TableName=self._table, Item=typed(item))
 
@@ -193,7 +193,7 @@ class DynamoControl:
     def keep_snapshot(self, cluster: str, snapshot: SlurmSnapshot) -> bool:
         item: Plain = {
             "key": f"snapshot:{cluster}",
-            "doc": codec.to_json(snapshot),
+            "doc": codec.to_record(snapshot),
             "sequence": snapshot.sequence,
             "taken_at": snapshot.taken_at,
         }
@@ -213,6 +213,8 @@ class DynamoControl:
             return None
         try:
             return codec.from_json(kind, item["doc"]["S"])
+        except NewerContract as error:
+            raise NewerContract(f"{self._table}: {key}: {error}") from error
         except (BadInput, KeyError) as error:
             raise StoreFailure(f"{self._table}: {key} cannot be read: {error}; look at its doc attribute") from error
 

@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 from roundhouse import codec
 from roundhouse.aws.errors import code_of, translated
 from roundhouse.contracts.names import BY_CLUSTER
-from roundhouse.errors import BadInput, ConditionFailed, StoreFailure
+from roundhouse.errors import BadInput, ConditionFailed, NewerContract, StoreFailure
 
 T = TypeVar("T")
 Plain = Mapping[str, str | int | datetime | None]
@@ -45,7 +45,7 @@ class RecordTable(Generic[T]):
         """
         held: int = record.version  # type: ignore[attr-defined]
         stored: T = replace(record, version=held + 1)  # type: ignore[type-var]
-        item = {self._key: key, "version": held + 1, "doc": codec.to_json(stored), **self._plain(stored)}
+        item = {self._key: key, "version": held + 1, "doc": codec.to_record(stored), **self._plain(stored)}
         if held == 0:
             condition: dict[str, Any] = {
                 "ConditionExpression": "attribute_not_exists(#key)",
@@ -90,6 +90,8 @@ class RecordTable(Generic[T]):
         key = item[self._key]["S"]
         try:
             return codec.from_json(self._kind, item["doc"]["S"])
+        except NewerContract as error:
+            raise NewerContract(f"{self._table}: {key}: {error}") from error
         except (BadInput, KeyError) as error:
             raise StoreFailure(f"{self._table}: {key} cannot be read: {error}; look at its doc attribute") from error
 
