@@ -214,6 +214,13 @@ def rehearsals() -> ports.RehearsalStore:
 
 
 @_once
+def maintenances() -> ports.MaintenanceStore:
+    from roundhouse.aws.maintenances import DynamoMaintenances
+
+    return DynamoMaintenances(_client("dynamodb"), _table(contract.MAINTENANCES))
+
+
+@_once
 def threads() -> ports.ThreadStore:
     from roundhouse.aws.stores import DynamoThreads
 

@@ -110,6 +110,22 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         Grant(("states:DescribeExecution",), ("executions:remediate_node", "executions:maintain_node"), EXECUTIONS),
         sends("settle", "outbox.fifo"),
     ),
+    "reconcile_line": (
+        POLICY,
+        CLUSTER,
+        LOOK,
+        keeps("incidents", "ledger", "approvals", "control"),
+        lists("incidents", "ledger", "approvals"),
+        reads("runs"),
+        Grant(("states:StartExecution",), ("machine:remediate_node", "machine:maintain_node")),
+        Grant(
+            ("states:DescribeExecution",),
+            ("executions:remediate_node", "executions:maintain_node", "executions:create_cluster"),
+            EXECUTIONS,
+        ),
+        sends("intake", "settle", "agent", "outbox.fifo"),
+        sends("invocations-dlq"),
+    ),
     "measure_line": (POLICY, lists("incidents"), reads("control"), sends("invocations-dlq")),
     # repair
     "decide_repair": (
@@ -252,10 +268,29 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
     "settle_approval": (
         consumes("settle"),
         reads("approvals", "approval-tokens"),
-        Grant(("states:SendTaskSuccess",), ("machine:remediate_node", "machine:maintain_node", "machine:create_cluster")),
+        Grant(
+            ("states:SendTaskSuccess",),
+            ("machine:remediate_node", "machine:maintain_node", "machine:create_cluster"),
+        ),
         sends("outbox.fifo"),
     ),
     "post_slack": (consumes("outbox.fifo"), holds("outbox.fifo"), POLICY, SECRET, keeps("threads")),
+}
+
+# What a function may do besides where the environment's cluster has legacy provisioning, and there alone: UpdateCluster
+# takes absolute counts, and a wrong one kills nodes.
+_PASS_ROLE = Grant(
+    ("iam:PassRole",),
+    ("execution-roles:",),
+    conditions={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
+)
+LEGACY: dict[str, tuple[Grant, ...]] = {
+    "launch_stage": (cluster("UpdateCluster"), Grant(("sagemaker:UpdateCluster",), ("plans:",))),
+    "restore_count": (
+        cluster("UpdateCluster"),
+        Grant(("sagemaker:UpdateCluster", "sagemaker:DescribeTrainingPlan"), ("plans:",)),
+        _PASS_ROLE,
+    ),
 }
 
 LOG_DELIVERY = (

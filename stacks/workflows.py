@@ -63,7 +63,7 @@ class WorkflowsStack(Stack):
         values = {
             "cluster_name": deployment.cluster.cluster,
             "poll_s": str(waits.poll_s),
-            "controller_timeout_s": str(waits.controller_timeout_s),
+            "controller_timeout_s": str(deployment.cluster.ready_timeout_s),
         }
         self.machines = {
             name: StateMachine(self, name, deployment=deployment, functions=self.functions, values=values).machine

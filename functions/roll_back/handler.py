@@ -11,14 +11,15 @@ from roundhouse.steps.site import Works
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{run_id}`. Answer: see `roundhouse.steps.stop.roll_back`."""
+    """Event: `{run_id, why}`. Answer: see `roundhouse.steps.stop.roll_back`."""
     works = Works(
         reader=runtime.reader(),
         writer=runtime.writer(),
         runs=runtime.runs(),
         ledger=runtime.ledger(),
+        locks=runtime.locks(),
         outbox=runtime.outbox(),
         spec=runtime.settings().cluster_spec(),
         now=runtime.clock().now(),
     )
-    return stop.roll_back(event["run_id"], works)
+    return stop.roll_back(event["run_id"], event["why"], works)

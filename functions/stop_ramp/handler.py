@@ -17,6 +17,7 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         writer=runtime.writer(),
         runs=runtime.runs(),
         ledger=runtime.ledger(),
+        locks=runtime.locks(),
         outbox=runtime.outbox(),
         spec=runtime.settings().cluster_spec(),
         now=runtime.clock().now(),

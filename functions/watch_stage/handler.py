@@ -16,6 +16,7 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         reader=runtime.reader(),
         runs=runtime.runs(),
         ledger=runtime.ledger(),
+        locks=runtime.locks(),
         spec=runtime.settings().cluster_spec(),
         now=runtime.clock().now(),
     )

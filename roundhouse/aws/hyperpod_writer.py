@@ -59,6 +59,13 @@ class HyperpodWriter:
             raise _add_failure(name, group, answer.get("Failed", []))
         return added
 
+    def set_count(self, name: str, group: str, count: int, settings: Mapping[str, Any]) -> None:
+        """See `ports.ClusterWriter.set_count`. Settings of another group, or none, are a fault of ours."""
+        if settings.get("InstanceGroupName") != group or "InstanceType" not in settings:
+            raise BadInput(f"UpdateCluster of {group} in {name} needs the group's own live settings: read them again")
+        with translated("UpdateCluster"):
+            self._client.update_cluster(ClusterName=name, InstanceGroups=[{**settings, "InstanceCount": count}])
+
     def delete_nodes(self, name: str, instance_ids: Sequence[str], logical_ids: Sequence[str] = ()) -> BatchAnswer:
         ids = (*instance_ids, *logical_ids)
         _check_size("BatchDeleteClusterNodes", len(ids), MOST_DELETED)

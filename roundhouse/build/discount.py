@@ -5,7 +5,8 @@
 3. The bill: an account-team reservation is only proved by the first hours billed as reserved. Any on-demand hours of
    that type are LOST, however good events and counters look: that is how a whole cluster was once billed twice over.
 
-What is missing, empty or contradictory is UNKNOWN, never VERIFIED.
+What is missing, empty or contradictory is UNKNOWN, never VERIFIED. A legacy cluster has no events: its plan's counters
+must have risen by exactly the nodes that run, or the bill decides.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ class _Judge:
         if self.bill.unclear:
             rows = "; ".join(self.bill.unclear[:3])
             return self._say(Verdict.UNKNOWN, f"the bill has rows that are neither reserved nor on demand: {rows}")
-        if self.unseen:
+        if self.unseen and self.cluster.continuous:  # a legacy cluster has no events: counters and bill must do
             some = ", ".join(str(n.instance_id) for n in self.unseen[:3])
             reason = f"no capacity event for {len(self.unseen)} of {len(self.nodes)} nodes ({some})"
             return self._say(Verdict.UNKNOWN, reason, self._soon())
@@ -167,21 +168,26 @@ class _Judge:
             if self.now < until:
                 return self._say(Verdict.UNKNOWN, f"{counted} so far", until)
             return self._say(Verdict.LOST, counted)
-        reason = f"all {len(self.nodes)} nodes found reserved capacity and the plan's InUse rose by {self.rise}"
-        return self._say(Verdict.VERIFIED, reason)
+        if self.cluster.continuous:
+            reason = f"all {len(self.nodes)} nodes found reserved capacity and the plan's InUse rose by {self.rise}"
+            return self._say(Verdict.VERIFIED, reason)
+        if self.rise > wanted:  # somebody else uses the plan too, and no event tells their nodes from ours
+            return self._by_bill()
+        return self._say(Verdict.VERIFIED, f"the plan's InUse rose by {self.rise}, as many nodes as run")
 
     def _by_bill(self) -> DiscountVerdict:
         wanted = len(self._discounted())
         best = self.bill.reserved_per_hour
         if best is not None and best >= wanted * COVERED:
-            reason = f"all {len(self.nodes)} nodes found reserved capacity and are billed as reserved"
-            return self._say(Verdict.VERIFIED, reason)
+            found = "found reserved capacity and " if self.cluster.continuous else ""
+            return self._say(Verdict.VERIFIED, f"all {len(self.nodes)} nodes {found}are billed as reserved")
         due = None
         if self.facts.running_since is not None:
             waits = self.spec.waits
             due = self.facts.running_since + timedelta(seconds=waits.bill_lag_s + waits.bill_margin_s)
         seen = "nothing of it yet" if best is None else f"{best:.1f} reserved hours an hour for {wanted} nodes"
-        reason = f"events look reserved, but only the bill proves an account reservation, and it shows {seen}"
+        looks = "events look reserved, but only" if self.cluster.continuous else "there are no events, and only"
+        reason = f"{looks} the bill proves it, and it shows {seen}"
         if due is not None and self.now >= due:
             return self._say(Verdict.UNKNOWN, f"{reason}, though it was due by {due.isoformat()}")
         return self._say(Verdict.UNKNOWN, reason, due or self._soon(), waits_for_bill=True)

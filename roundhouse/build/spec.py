@@ -113,6 +113,14 @@ class ClusterSpec:
     billing: BillingPatterns = BillingPatterns()
     rehearsal: RehearsalTerms = RehearsalTerms()
 
+    @property
+    def ready_timeout_s(self) -> int:
+        """How long a cluster may take to be ready, in seconds. Continuous: its controller; legacy: a whole stage."""
+        waits = self.waits
+        if self.provisioning_mode == "legacy":
+            return max(waits.controller_timeout_s, waits.stage_timeout_s)
+        return waits.controller_timeout_s
+
     def group(self, name: str) -> GroupSpec:
         """The group called `name`; KeyError when there is none."""
         for group in self.groups:

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from roundhouse.build.legacy import LEGACY
 from roundhouse.build.records import Run
+from roundhouse.build.settings import differences, group_settings
 from roundhouse.build.spec import ClusterSpec, DiscountKind, GroupSpec
 from roundhouse.line.state import Cluster
 
@@ -29,6 +31,8 @@ class StepKind(StrEnum):
     CREATE = "create"  # CreateCluster with `counts`
     WAIT_CONTROLLER = "wait_controller"
     ADD = "add"  # BatchAddClusterNodes, one call for each of `additions`, in order
+    UPDATE = "update"  # UpdateCluster of `group` to the absolute count in `counts`: legacy provisioning
+    DISCARD = "discard"  # a creation that HyperPod undid: nothing is left but the cluster's name
     WAIT_STAGE = "wait_stage"
     VERIFY = "verify"  # the stage is Running: judge its discount
     DONE = "done"
@@ -57,8 +61,13 @@ class Step:
 
     @property
     def amount(self) -> int:
-        """Nodes added by all calls of this step."""
+        """Nodes added by all calls of an ADD step."""
         return sum(addition.amount for addition in self.additions)
+
+    @property
+    def grows(self) -> bool:
+        """True when it asks for nodes."""
+        return self.kind in {StepKind.CREATE, StepKind.ADD} or bool(self.counts)
 
 
 def stage_target(group: GroupSpec, stage: int) -> int:
@@ -125,18 +134,30 @@ def next_step(
     if waiting:
         return Step(StepKind.WAIT_CONTROLLER, waiting)
     for group, stage, target in stages(spec):
-        step = _stage_step(group, stage, target, cluster=cluster, run=run, restoring=restoring.get(group.name, 0))
+        step = _stage_step(
+            group, stage, target, spec=spec, cluster=cluster, run=run, restoring=restoring.get(group.name, 0)
+        )
         if step:
             return step
     return Step(StepKind.DONE, "every group has its contract's count and every stage is passed")
 
 
 def _stage_step(
-    group: GroupSpec, stage: int, target: int, *, cluster: Cluster, run: Run | None, restoring: int
+    group: GroupSpec,
+    stage: int,
+    target: int,
+    *,
+    spec: ClusterSpec,
+    cluster: Cluster,
+    run: Run | None,
+    restoring: int,
 ) -> Step | None:
     """What is left to do for one stage; None when it is passed."""
     live = cluster.groups[group.name].target
     missing = target - live - restoring
+    if missing > 0 and spec.provisioning_mode == LEGACY:
+        reason = f"stage {stage + 1} of {group.name}: target is {live}, {target} wanted, so update to {live + missing}"
+        return Step(StepKind.UPDATE, reason, group.name, stage, target, counts={group.name: live + missing})
     if missing > 0:
         calls = additions(
             cluster.arn,
@@ -183,16 +204,18 @@ def _not_ready(spec: ClusterSpec, cluster: Cluster) -> str:
 
 def _refusal(spec: ClusterSpec, cluster: Cluster | None, run: Run | None) -> str:
     """Why this creation must not go on without people, or ""."""
-    if spec.provisioning_mode != "continuous":
-        return f"provisioning mode {spec.provisioning_mode} cannot be staged: BatchAddClusterNodes needs continuous"
     if run and run.status in {"held", "rolled_back", "failed"}:
         return f"run {run.run_id} is {run.status}: start a new one when people have decided"
     if cluster is None:
         return ""
-    if cluster.status in {"Failed", "RollingBack"}:
-        return f"the cluster is {cluster.status}: it cannot be updated, delete it and create it again"
+    if cluster.status == "Failed" or (cluster.status == "RollingBack" and spec.provisioning_mode != LEGACY):
+        told = f" ({cluster.failure})" if cluster.failure else ""
+        return f"the cluster is {cluster.status}{told}: it cannot be updated, delete it and create it again"
     if cluster.status == "Deleting":
         return "the cluster is being deleted: wait until it is gone, then start again"
+    if cluster.continuous != (spec.provisioning_mode != LEGACY):
+        live = "continuous" if cluster.continuous else LEGACY
+        return f"the cluster has {live} provisioning, the environment says {spec.provisioning_mode}"
     return _differences(spec, cluster)
 
 
@@ -208,6 +231,8 @@ def _differences(spec: ClusterSpec, cluster: Cluster) -> str:
             found.append(f"group {name} is of {live.instance_type}, not {group.instance_type}")
         if live.training_plan_arn != group.discount.training_plan_arn:
             found.append(f"group {name} has training plan {live.training_plan_arn or 'none'}, not the environment's")
+        if spec.provisioning_mode == LEGACY:  # its settings are sent again with every count
+            found += [f"group {name}: {each}" for each in differences(live.settings, group_settings(spec, group))]
         if live.target > group.count:
             found.append(f"group {name} has target {live.target}, above the contract's {group.count}")
     return "; ".join(sorted(found))

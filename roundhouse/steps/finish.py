@@ -14,7 +14,7 @@ from roundhouse.errors import AwsFailure
 from roundhouse.line.state import Cluster
 from roundhouse.ports import ClusterReader, Outbox, RunStore
 from roundhouse.steps import own, words
-from roundhouse.steps.site import read
+from roundhouse.steps.look import read
 from roundhouse.steps.stage import capacity_counts, workers_running
 
 ENDINGS = {

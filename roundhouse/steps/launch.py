@@ -8,9 +8,10 @@ from roundhouse.build.staging import StepKind
 from roundhouse.errors import Conflict
 from roundhouse.steps.adding import add
 from roundhouse.steps.creating import create
+from roundhouse.steps.look import read as read  # noqa: PLC0414 - the preflight reads it here
 from roundhouse.steps.plan import answer, step_now
 from roundhouse.steps.site import Works
-from roundhouse.steps.site import read as read  # noqa: PLC0414 - the preflight reads it here
+from roundhouse.steps.updating import update
 
 
 def launch(run_id: str, works: Works) -> dict[str, Any]:
@@ -26,6 +27,8 @@ def launch(run_id: str, works: Works) -> dict[str, Any]:
             return create(step, run, works)
         if step.kind is StepKind.ADD and cluster is not None:
             return add(step, run, cluster, works)
+        if step.kind is StepKind.UPDATE and cluster is not None:
+            return update(step, run, cluster, works)
     except Conflict as busy:  # the cluster is busy with something else: nothing was changed, so plan again
         return {**answer(step, cluster, works.spec), "status": "plan", "reason": str(busy)}
     return {**answer(step, cluster, works.spec), "status": "plan"}

@@ -28,3 +28,11 @@ def live(reader: ClusterReader, control: ControlStore, policy: Policy, now: date
     if snapshot is not None and now - snapshot.taken_at <= timedelta(seconds=policy.slurm_max_age_s):
         return replace(cluster, slurm=snapshot)
     return cluster
+
+
+def read(reader: ClusterReader, name: str) -> Cluster | None:
+    """The cluster now; None when there is none. Throttling and time-outs are raised: the workflow tries again."""
+    try:
+        return reader.cluster(name)
+    except NotFound:
+        return None

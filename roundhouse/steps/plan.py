@@ -5,20 +5,25 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from roundhouse.build.legacy import LEGACY
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.build.staging import Step, StepKind, next_step
 from roundhouse.contracts.ledger import LedgerState, action_id
+from roundhouse.contracts.names import log_group
 from roundhouse.line.state import Cluster
 from roundhouse.ports import ControlStore, Ledger, Run
 from roundhouse.steps import own
 from roundhouse.steps.site import Site
 
+CREATED_WITHIN = timedelta(days=14)  # a creation does not last longer
 RESTORE_WINDOW = timedelta(days=2)  # a repair that has not restored its node by then is not under way any more
 CREATING = "Creating"
 APPEARS_WITHIN = timedelta(minutes=5)  # a new cluster is listed by then, and new nodes are counted
 STATUS = {
     StepKind.CREATE: "create",
     StepKind.ADD: "add",
+    StepKind.UPDATE: "add",
+    StepKind.DISCARD: "discard",
     StepKind.WAIT_CONTROLLER: "wait_controller",
     StepKind.WAIT_STAGE: "watch",
     StepKind.VERIFY: "watch",
@@ -49,7 +54,29 @@ def step_now(run: Run, site: Site) -> tuple[Step, Cluster | None]:
             return Step(StepKind.WAIT_CONTROLLER, "the cluster was just created and is not listed yet"), None
         if entry is None or entry.state in {LedgerState.CALLED, LedgerState.CONFIRMED}:
             return Step(StepKind.REFUSE, f"{name} was created and is gone: somebody deleted it"), None
+    if cluster is not None and site.spec.provisioning_mode == LEGACY:
+        step = _legacy_first(run, cluster, site)
+        if step is not None:
+            return step, cluster
     return wanted(run, cluster, site), cluster
+
+
+def _legacy_first(run: Run, cluster: Cluster, site: Site) -> Step | None:
+    """What a legacy cluster asks for before its counts: an update of ours that ended is written down, and a creation
+    that HyperPod undid is cleared away, if we made that very cluster and nothing of it is left."""
+    if cluster.status == "Failed" and not run.proven and not cluster.nodes and _made_by_us(cluster, site):
+        reason = f"the creation failed and HyperPod undid it: {cluster.failure or 'no reason is told'}"
+        return Step(StepKind.DISCARD, f"{reason} (logs: {log_group(cluster.name, cluster.arn)})")
+    held = site.locks.get(cluster.name)
+    if cluster.status == "InService" and held.owner == run.run_id and held.action_id:
+        return Step(StepKind.UPDATE, "what became of the last update is to be written down")
+    return None
+
+
+def _made_by_us(cluster: Cluster, site: Site) -> bool:
+    """True when the ledger holds the answer that named this very cluster."""
+    entries = site.ledger.of_cluster(cluster.name, site.now - CREATED_WITHIN)
+    return any(entry.kind == "create_cluster" and entry.detail == cluster.arn for entry in entries)
 
 
 def wanted(run: Run, cluster: Cluster | None, site: Site) -> Step:
@@ -57,7 +84,7 @@ def wanted(run: Run, cluster: Cluster | None, site: Site) -> Step:
     a run that begins after people said hold, or that was stopped while they were asked, must not grow at that price.
     """
     step = next_step(site.spec, cluster, run, restoring(site.ledger, site.spec.cluster, site.now))
-    if step.kind is not StepKind.ADD or step.group is None or cluster is None or run.accepted_loss:
+    if step.kind not in {StepKind.ADD, StepKind.UPDATE} or step.group is None or cluster is None or run.accepted_loss:
         return step
     newest = {record.stage: record for record in run.stages if record.group == step.group}
     lost = next((record for record in newest.values() if record.verdict == "LOST"), None)
@@ -72,11 +99,11 @@ def plan(run_id: str, site: Site, control: ControlStore) -> dict[str, Any]:
     run = site.owned(run_id)
     step, cluster = step_now(run, site)
     switch = control.pause()
-    if switch is not None and step.kind in {StepKind.CREATE, StepKind.ADD}:
+    if switch is not None and step.grows:
         step = Step(StepKind.WAIT_CONTROLLER, f"paused by {switch.by}: {switch.why}")
         result = {**answer(step, cluster, site.spec), "status": "wait"}
     elif step.kind is StepKind.WAIT_CONTROLLER and _waited_too_long(run, step, cluster, site):
-        step = Step(StepKind.REFUSE, f"waited {site.spec.waits.controller_timeout_s} s in vain: {step.reason}")
+        step = Step(StepKind.REFUSE, f"waited {site.spec.ready_timeout_s} s in vain: {step.reason}")
         result = answer(step, cluster, site.spec)
     else:
         result = answer(step, cluster, site.spec)
@@ -92,7 +119,7 @@ def _waited_too_long(run: Run, step: Step, cluster: Cluster | None, site: Site) 
     long a new one takes."""
     if cluster is None or cluster.status == CREATING or not run.history or run.history[-1][2] != step.reason:
         return False
-    return site.now - run.history[-1][0] > timedelta(seconds=site.spec.waits.controller_timeout_s)
+    return site.now - run.history[-1][0] > timedelta(seconds=site.spec.ready_timeout_s)
 
 
 def answer(step: Step, cluster: Cluster | None, spec: ClusterSpec) -> dict[str, Any]:

@@ -7,18 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from roundhouse.build.spec import ClusterSpec
-from roundhouse.errors import NotFound
 from roundhouse.line.state import Cluster
-from roundhouse.ports import ClusterReader, ClusterWriter, Ledger, Outbox, Run, RunStore
+from roundhouse.ports import ClusterReader, ClusterWriter, Ledger, Outbox, Run, RunStore, ScaleLocks
 from roundhouse.steps import own
-
-
-def read(reader: ClusterReader, name: str) -> Cluster | None:
-    """The cluster now; None when there is none. Throttling and time-outs are raised: the workflow tries again."""
-    try:
-        return reader.cluster(name)
-    except NotFound:
-        return None
+from roundhouse.steps.look import read
+from roundhouse.steps.scaling import Scaler
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +21,7 @@ class Site:
     reader: ClusterReader
     runs: RunStore
     ledger: Ledger
+    locks: ScaleLocks
     spec: ClusterSpec
     now: datetime
 
@@ -50,3 +44,7 @@ class Works(Site):
 
     writer: ClusterWriter
     outbox: Outbox
+
+    def scaler(self) -> Scaler:
+        """What sets absolute counts of a legacy cluster."""
+        return Scaler(self.reader, self.writer, self.ledger, self.locks, self.spec, self.now)

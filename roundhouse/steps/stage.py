@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from roundhouse.build.discount import DiscountVerdict, Verdict, verdict
 from roundhouse.build.progress import StageProgress, StageState, judge
-from roundhouse.build.records import Capacity, Run, Sighting, StageRecord
+from roundhouse.build.records import Capacity, ClusterEvent, Run, Sighting, StageRecord
 from roundhouse.build.sightings import about, collect
 from roundhouse.build.spec import ClusterSpec, DiscountKind
 from roundhouse.build.staging import StepKind
@@ -44,7 +45,9 @@ def watch(run_id: str, site: Site, surroundings: Surroundings, outbox: Outbox) -
     assert step.stage is not None
     known = run.record(step.group, step.stage) or StageRecord(step.group, step.stage, step.target, now)
     record = known
-    events = site.reader.events(spec.cluster, after=record.started_at - EVENTS_BEFORE)
+    events: Sequence[ClusterEvent] = ()
+    if cluster.continuous:  # a legacy cluster has none
+        events = site.reader.events(spec.cluster, after=record.started_at - EVENTS_BEFORE)
     # A new run has its own patience: what kept the one before waiting may have been mended.
     since = max(record.started_at, run.started_at)
     progress = judge(spec, step.group, step.target, cluster, events=events, started_at=since, now=now)

@@ -6,13 +6,14 @@ without a discount, or storage.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from roundhouse.build.cost import ask_timeout_s, excess_usd_per_hour
+from roundhouse.build.legacy import BUSY
 from roundhouse.build.records import Run
 from roundhouse.build.spec import ClusterSpec, DiscountKind, GroupSpec
 from roundhouse.build.staging import PASSED
@@ -22,6 +23,7 @@ from roundhouse.errors import AwsFailure, ConditionFailed, Conflict, NotFound, R
 from roundhouse.line.state import Cluster, Node, NodeStatus
 from roundhouse.ports import BatchAnswer
 from roundhouse.steps import own, words
+from roundhouse.steps.scaling import Busy
 from roundhouse.steps.site import Works
 
 DELETE_LIMIT = 50  # ids of one BatchDeleteClusterNodes call
@@ -43,6 +45,9 @@ def stop_ramp(run_id: str, reason: dict[str, Any], works: Works) -> dict[str, An
     began = datetime.fromisoformat(str(reason.get("stopping_since") or now.isoformat()))
     result = {**reason, "wait_s": spec.waits.poll_s, "stopping_since": began.isoformat()}
     in_flight = 0
+    if cluster is not None and not cluster.continuous and cluster.status in BUSY:
+        # All or nothing: nothing can be cancelled, and what HyperPod has begun ends by itself.
+        return {**result, "status": "wait", "then": reason.get("then", reason["status"])}
     if cluster is not None:
         pending = [n for n in cluster.nodes if n.group == group.name and n.status not in KEPT]
         if pending:
@@ -91,14 +96,18 @@ def _spent(run: Run, group: GroupSpec, nodes: Sequence[Node], now: datetime) -> 
     return excess_usd_per_hour(group, 1) * hours
 
 
-def roll_back(run_id: str, works: Works) -> dict[str, Any]:
+def roll_back(run_id: str, why: Mapping[str, Any], works: Works) -> dict[str, Any]:
     """Delete the unverified nodes of discounted groups; the whole cluster when no stage was ever verified.
 
     Nodes that stood when people accepted their price stay too. Status `wait` until the others are gone from live state,
-    then `rolled_back`. File systems are never in its path.
+    then `rolled_back`. File systems are never in its path. `why` is what led here: people's answer, this step's own
+    last one, or the plan to discard a creation that HyperPod undid (status `gave_up` when that cluster is gone).
     """
     spec = works.spec
     run, cluster = works.owned(run_id), works.cluster()
+    discarded = str(why.get("discarded") or (why.get("reason") if why.get("status") == "discard" else "") or "")
+    if discarded:
+        return _discard(run, cluster, discarded, works)
     if cluster is not None and not run.proven and not _accepted(run):
         if cluster.status != "Deleting":
             try:
@@ -110,9 +119,14 @@ def roll_back(run_id: str, works: Works) -> dict[str, Any]:
         doomed = _unproven(run, cluster, spec)
         if doomed:
             deletable = [n for n in doomed if n.status is not NodeStatus.SHUTTING_DOWN]
+            held = works.scaler().settle(run_id) if deletable and not cluster.continuous else None
+            if isinstance(held, Busy):  # BatchDelete is refused meanwhile, and a stale count would undo it
+                return {"status": "wait", "wait_s": spec.waits.poll_s, "reason": held.reason}
             if deletable:
                 works.update(run_id, lambda r: replace(r, cancellations=r.cancellations + 1))
                 _delete(deletable, "rolled back", run, cluster, works)
+            if held is not None:
+                works.scaler().release(held)
             return {"status": "wait", "wait_s": spec.waits.poll_s, "reason": f"{len(doomed)} nodes are going"}
 
     def write(current: Run) -> Run:
@@ -132,6 +146,27 @@ def roll_back(run_id: str, works: Works) -> dict[str, Any]:
         )
     )
     return {"status": "rolled_back", "reason": left}
+
+
+def _discard(run: Run, cluster: Cluster | None, reason: str, works: Works) -> dict[str, Any]:
+    """Delete a cluster whose creation HyperPod has undone: its name is all that is left of it."""
+    spec = works.spec
+    carried = {"status": "wait", "wait_s": spec.waits.poll_s, "discarded": reason, "reason": reason}
+    if cluster is not None and cluster.status == "Deleting":
+        return carried
+    if cluster is not None:
+        if cluster.status != "Failed" or cluster.nodes:
+            left = f"{reason}; it is {cluster.status} now and was left alone"
+            return {"status": "gave_up", "reason": left}
+        try:
+            _delete_cluster(run, cluster, works)
+        except Conflict as busy:
+            return {**carried, "reason": str(busy)}
+        return carried
+    works.update(run.run_id, lambda r: replace(r, stages=(), sightings=(), capacity=None))
+    title = "The creation failed and HyperPod undid it; the empty cluster was deleted"
+    works.outbox.tell(words.run_notice(run, NoticeKind.RUN_PROGRESS, "discarded", title, reason))
+    return {"status": "gave_up", "reason": f"{reason}; the empty cluster was deleted"}
 
 
 def _workers_left(spec: ClusterSpec, cluster: Cluster) -> int:

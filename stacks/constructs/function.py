@@ -18,12 +18,12 @@ from constructs import Construct
 
 from roundhouse.contracts.names import METRIC_NAMESPACE
 from stacks.arns import secret_arn
-from stacks.constructs.access import queue_variable, role_for
+from stacks.constructs.access import machine_variable, queue_variable, role_for
 from stacks.constructs.code import ARCHITECTURE, ROOT, RUNTIME, function_code, layer_code
 from stacks.constructs.logs import RETENTION
 from stacks.deployment import Deployment
 from stacks.functions import FUNCTIONS
-from stacks.permissions import BASIC, Grant
+from stacks.permissions import BASIC, LEGACY, Grant
 from stacks.permissions import FUNCTIONS as GRANTS
 
 LIVE = "live"
@@ -67,7 +67,8 @@ class FunctionFactory:
             retention=RETENTION[self._deployment.log_days],
             removal_policy=RemovalPolicy.DESTROY,
         )
-        grants = (*BASIC, *GRANTS[name])
+        legacy = self._deployment.cluster.provisioning_mode == "legacy"
+        grants = (*BASIC, *GRANTS[name], *(LEGACY.get(name, ()) if legacy else ()))
         function = lambda_.Function(
             scope,
             "Function",
@@ -137,8 +138,10 @@ class FunctionFactory:
                 if resource == "secret:slack":
                     found["SLACK_SECRET_ARN"] = secret_arn(deployment)
                     found["SLACK_API_URL"] = deployment.slack_api_url
+                if resource.startswith("executions:"):
+                    found[machine_variable(resource)] = self._made[f"machine:{resource.partition(':')[2]}"]
                 if "states:StartExecution" in grant.actions:
-                    found["REMEDIATE_ARN"] = self._made[resource]
+                    found[machine_variable(resource)] = self._made[resource]
         return found
 
 

@@ -134,7 +134,7 @@ def test_nodes_that_a_repair_will_add_again_are_not_missing() -> None:
         ({"groups": (CONTROLLER,)}, "workers is not in the environment"),
         ({"groups": (CONTROLLER, group(instance_type="ml.p5.48xlarge"))}, "is of ml.g6.48xlarge"),
         ({"groups": (CONTROLLER, group(discount=NO_DISCOUNT))}, "training plan"),
-        ({"provisioning_mode": "legacy"}, "cannot be staged"),
+        ({"provisioning_mode": "legacy"}, "the environment says legacy"),
     ],
 )
 def test_a_cluster_that_is_not_what_the_environment_says_is_left_alone(change: dict[str, object], word: str) -> None:

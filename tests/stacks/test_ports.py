@@ -19,6 +19,7 @@ BEHIND = {
     "incidents": {"table:incidents"},
     "intake_queue": {"queue:intake"},
     "lease": {"queue:outbox.fifo"},
+    "locks": {"table:ledger"},
     "ledger": {"table:ledger"},
     "messenger": {"secret:slack"},
     "outbox": {"queue:outbox.fifo"},

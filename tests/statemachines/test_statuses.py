@@ -31,8 +31,10 @@ from roundhouse.steps import (
     prove,
     stage,
     stop,
+    updating,
     watch,
 )
+from roundhouse.steps.maintenance import mind
 from tests.steps import asl
 
 VALUES = (("cluster_name", "train"), ("controller_timeout_s", "3600"), ("poll_s", "60"))
@@ -48,8 +50,15 @@ CREATE: dict[str, dict[str, str]] = {
         "watch": "WatchStage",
         "done": "Finish",
         "refused": "Finish",
+        "discard": "RollBack",
     },
-    "Launch": {"wait_controller": "ReadController", "watch": "WaitForStage", "plan": "WaitToPlan"},
+    "Launch": {
+        "wait_controller": "ReadController",
+        "watch": "WaitForStage",
+        "plan": "WaitToPlan",
+        "gave_up": "Finish",
+        "refused": "Finish",
+    },
     "WatchStage": {
         "wait": "WaitForStage",
         "verified": "PlanStage",
@@ -59,7 +68,7 @@ CREATE: dict[str, dict[str, str]] = {
     },
     "StopRamp": {"wait": "WaitToStop", "lost": "AskPeople", "unknown": "AskPeople", "gave_up": "Finish"},
     "ReadApproval": {"roll_back": "RollBack", "accept": "PlanStage", "hold": "Finish"},
-    "RollBack": {"wait": "WaitToRollBack", "rolled_back": "Finish"},
+    "RollBack": {"wait": "WaitToRollBack", "rolled_back": "Finish", "gave_up": "Finish"},
     "Finish": {"done": "Done", "held": "Done", "rolled_back": "Done", "failed": "Broken"},
 }
 REMEDIATE: dict[str, dict[str, str]] = {
@@ -87,10 +96,23 @@ REMEDIATE: dict[str, dict[str, str]] = {
     "WatchNode": {"running": "Prove", "wait": "WaitForNode", "restore": "RestoreCount", "decide": "Decide"},
     "Prove": {"wait": "WaitBeforeProving", "decide": "Decide", "pass": "Resume", "inconclusive": "Resume"},
 }
-MACHINES = {"create_cluster": CREATE, "remediate_node": REMEDIATE}
+MAINTAIN: dict[str, dict[str, str]] = {
+    "Mind": {
+        "wait": "WaitToMind",
+        "ask": "AskPeople",
+        "act": "Cordon",
+        "release": "Release",
+        "returned": "Resume",
+        "human": "Resume",
+        "close": "Resume",
+    },
+    "ReadApproval": {"approve": "Mind", "ask_again": "AskPeople", "deny": "Resume", "outdated": "Mind"},
+}
+MACHINES = {"create_cluster": CREATE, "remediate_node": REMEDIATE, "maintain_node": MAINTAIN}
 # Tasks whose answer is passed on whatever it says.
 STRAIGHT = {
     "create_cluster": {"Preflight", "ReadController", "FinishAfterError", "AskPeople"},
+    "maintain_node": {"Cordon", "Release", "Resume", "Close", "CloseAfterError", "AskPeople"},
     "remediate_node": {"RestoreCount", "Resume", "Close", "CloseAfterError", "AskPeople"},
 }
 
@@ -117,12 +139,14 @@ def returned(machine: str, task: str) -> set[str]:
     watched = _words(stage._status)
     by_task: dict[tuple[str, str], set[str]] = {
         ("create_cluster", "PlanStage"): kinds | literal_statuses(plan.answer, plan.plan),
-        ("create_cluster", "Launch"): literal_statuses(launch.launch, creating.create, adding.add),
+        ("create_cluster", "Launch"): literal_statuses(launch.launch, creating.create, adding.add, updating),
         ("create_cluster", "WatchStage"): literal_statuses(stage.watch) | (watched & set(CREATE["WatchStage"])),
         ("create_cluster", "StopRamp"): literal_statuses(stop.stop_ramp) | (watched - {"verified", "wait"}),
         ("create_cluster", "ReadApproval"): {o.choice for o in (people.ROLL_BACK, people.HOLD, people.ACCEPT)},
-        ("create_cluster", "RollBack"): literal_statuses(stop.roll_back),
+        ("create_cluster", "RollBack"): literal_statuses(stop.roll_back, stop._discard),
         ("create_cluster", "Finish"): {status for status, _ in finish.ENDINGS.values()} | {"failed"},
+        ("maintain_node", "Mind"): set(mind.STATUS.values()) | literal_statuses(mind),
+        ("maintain_node", "ReadApproval"): {people.APPROVE.choice, people.DENY.choice, "ask_again", "outdated"},
         ("remediate_node", "Decide"): DECISIONS,
         ("remediate_node", "Cordon"): literal_statuses(cordon.cordon),
         ("remediate_node", "ReadApproval"): {people.APPROVE.choice, people.DENY.choice, "ask_again", "outdated"},

@@ -31,7 +31,7 @@ from roundhouse.line.state import Node, NodeStatus
 from roundhouse.ports import PlanState
 from tests.fakes.clocks import FakeClock
 from tests.fakes.cluster import FakeCluster
-from tests.fakes.commands import FakeAgentQueue
+from tests.fakes.commands import FakeAgentQueue, FakeIntakeQueue
 from tests.fakes.maintenances import FakeMaintenances
 from tests.fakes.queues import FakeOutbox, FakeSettleQueue
 from tests.fakes.records import FakeBreaker, FakeControl, FakeIncidents, FakeLedger, FakeLocks, FakeRehearsals, FakeRuns
@@ -42,7 +42,7 @@ from tests.steps import asl
 from tests.steps.asl import Died, Execution
 
 ALICE = "U0ALICE"
-MACHINES = {"REMEDIATE_ARN": "remediate_node", "MAINTAIN_ARN": "maintain_node"}
+MACHINES = {"REMEDIATE_ARN": "remediate_node", "MAINTAIN_ARN": "maintain_node", "CREATE_ARN": "create_cluster"}
 T0 = datetime.fromisoformat("2026-10-02T16:00:00+00:00")
 MOST_EVENTS = 25_000  # history events of one execution
 
@@ -186,6 +186,7 @@ class World:
         self.breaker, self.control, self.locks = FakeBreaker(), FakeControl(), FakeLocks()
         self.approvals, self.tokens, self.threads = FakeApprovals(), FakeTokens(), FakeThreads()
         self.outbox, self.settle, self.agent = CountingOutbox(), FakeSettleQueue(), FakeAgentQueue()
+        self.intake = FakeIntakeQueue()
         self.surroundings = LivePlans()
         self.surroundings.cluster = self.cluster
         self.settings = FakeSettings(policy, spec)
@@ -218,7 +219,7 @@ class World:
         values = (
             ("cluster_name", self.spec.cluster),
             ("poll_s", str(self.spec.waits.poll_s)),
-            ("controller_timeout_s", str(self.spec.waits.controller_timeout_s)),
+            ("controller_timeout_s", str(self.spec.ready_timeout_s)),
         )
         execution = Execution(name, machine, given)
         execution.body = asl.run(execution, asl.definition(machine, values), self._called, self.clock.now)
@@ -261,6 +262,11 @@ class World:
         answer = self._invoke("intake_signals", {"Records": records})
         return [failed["itemIdentifier"] for failed in answer["batchItemFailures"]]
 
+    def reconcile(self) -> dict[str, Any]:
+        """The schedule's call: what differed, and what became of it."""
+        said: dict[str, Any] = self._invoke("reconcile_line", {})
+        return said
+
     # What happens by itself ------------------------------------------------------------------------------------
     def _moment(self) -> None:
         for _ in range(1000):
@@ -274,6 +280,7 @@ class World:
             self.each_moment()
             self._show()
             self._settle_all()
+            self._take_all()
             if not self._advance() and not [1 for at, _ in self.scheduled if at <= self.now]:
                 return
         raise AssertionError(f"at {self.now} the workflows turn in a circle without waiting: {self._tails()}")
@@ -306,6 +313,11 @@ class World:
             if notice.kind is NoticeKind.APPROVAL_ASKED and (answer := self.people(notice)):
                 choice, seconds = answer
                 self.later(seconds, partial(self.click, notice, choice))
+
+    def _take_all(self) -> None:
+        """The intake queue: what the line has sent to itself."""
+        while self.intake.bodies:
+            assert self.take(json.loads(self.intake.bodies.pop(0))) == []
 
     def _settle_all(self) -> None:
         ports = settle_approval.Ports(self.approvals, self.tokens, self, self.outbox)
@@ -371,6 +383,7 @@ class World:
             "outbox": self.outbox,
             "settle_queue": self.settle,
             "agent_queue": self.agent,
+            "intake_queue": self.intake,
             "surroundings": self.surroundings,
             "workflows": self,
         }
