@@ -23,6 +23,7 @@ FUNCTIONS: dict[str, Running] = {
     "subscribe_health_log": Running(timeout_s=30),
     "intake_signals": DEFAULT,
     "measure_line": DEFAULT,
+    "reconcile_line": Running(timeout_s=60, at_once=2),  # the schedule, and a person: more would only wait
     "decide_repair": DEFAULT,
     "command_agent": DEFAULT,
     "request_approval": DEFAULT,

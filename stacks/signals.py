@@ -62,6 +62,7 @@ class SignalsStack(Stack):
         self.queues[INVOCATIONS] = self.dead_letters[INVOCATIONS]
         self.made = {f"queue:{name}": queue.queue_arn for name, queue in self.queues.items()}
         self._hyperpod_rules()
+        self._maintenance_rule()
         self._own_bus()
         self._health_log(FunctionFactory(self, deployment, self.made, self.queues))
 
@@ -76,6 +77,17 @@ class SignalsStack(Stack):
             ("cluster-event", contract.CLUSTER_EVENT, nested),
         ):
             self._rule(name, self._hyperpod(kind, detail), self._intake())
+
+    def _maintenance_rule(self) -> None:
+        """What AWS Health announces for this region. A copy that comes by way of the backup region names that one in its
+        envelope, so only the account is compared there: where it applies is in the detail."""
+        pattern = events.EventPattern(
+            source=[contract.HEALTH_SOURCE],
+            account=[self._deployment.account],
+            detail_type=[contract.HEALTH_EVENT],
+            detail={"eventTypeCategory": [contract.SCHEDULED_CHANGE], "eventRegion": [self._deployment.region]},
+        )
+        self._rule("maintenance", pattern, self._intake())
 
     def _own_bus(self) -> None:
         """Our own sources: Slurm snapshots and replays. Kept for 30 days, to be played again."""

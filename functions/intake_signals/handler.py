@@ -8,7 +8,9 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from functions import runtime
+from roundhouse.contracts.names import HEALTH_SOURCE
 from roundhouse.steps.intake import Intake, envelope_of
+from roundhouse.steps.maintenance.hear import Hearing
 
 
 @runtime.handler
@@ -28,8 +30,23 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         now=runtime.clock().now(),
     )
 
+    hearing = Hearing(
+        reader=runtime.reader(),
+        control=runtime.control(),
+        incidents=runtime.incidents(),
+        maintenances=runtime.maintenances(),
+        approvals=runtime.approvals(),
+        settle=runtime.settle_queue(),
+        outbox=runtime.outbox(),
+        workflows=runtime.workflows(),
+        maintain_arn=runtime.require("MAINTAIN_ARN"),
+        policy=intake.policy,
+        now=intake.now,
+    )
+
     def take(record: SQSRecord) -> None:
-        for told in intake.take(envelope_of(record.body)):
+        envelope = envelope_of(record.body)
+        for told in (hearing if envelope.get("source") == HEALTH_SOURCE else intake).take(envelope):
             runtime.logger.info(told, message_id=record.message_id)
 
     # A batch that fails whole answers like any other: the queue counts the tries and keeps the dead letters.

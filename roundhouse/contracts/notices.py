@@ -25,6 +25,8 @@ class NoticeKind(StrEnum):
     BREAKER_CLOSED = "breaker_closed"
     CONTROLLER_LOST = "controller_lost"
     ANOTHER_REMEDIATOR = "another_remediator"
+    MAINTENANCE = "maintenance"  # AWS has announced work on instances, moved it, or called it off
+    DIFFERENCES = "differences"  # found by the reconciler, and only people can mend them
     PAUSED = "paused"
     RESUMED = "resumed"
 

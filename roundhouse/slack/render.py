@@ -32,6 +32,8 @@ EMOJI = {
     NoticeKind.BREAKER_CLOSED: "🟢",
     NoticeKind.CONTROLLER_LOST: "🚨",
     NoticeKind.ANOTHER_REMEDIATOR: "👥",
+    NoticeKind.MAINTENANCE: "🗓️",
+    NoticeKind.DIFFERENCES: "🧭",
     NoticeKind.PAUSED: "⏸️",
     NoticeKind.RESUMED: "▶️",
 }
@@ -141,6 +143,7 @@ def _hint(notice: Notice) -> str:
         "incident": f"Why and with what evidence: `roundhouse explain {one_line(subject, 200)} -e NAME`",
         "run": "How far it is: `roundhouse status -e NAME --watch`",
         "breaker": "What is held back: `roundhouse incidents`",
+        "maintenance": "What becomes of each node: `roundhouse incidents --open -e NAME`",
     }
     return hints.get(topic, "")
 

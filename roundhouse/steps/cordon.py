@@ -32,7 +32,8 @@ def cordon(
     policy: Policy,
     now: datetime,
 ) -> dict[str, Any]:
-    """Queue a drain with a deadline for the decided instance, once, if the breaker lets one more node go.
+    """Queue a drain with a deadline for the decided instance, once, if the breaker lets one more node go. The deadline
+    is the decision's, or the policy's where it names none.
 
     Status `cordoned`, or `hold` when the breaker said no. The agent refuses to drain over anybody else's reason.
     """
@@ -43,12 +44,14 @@ def cordon(
     admission = guard.admit(breaker, outbox, policy, entry, cluster, now)
     if not admission.allowed:
         return {"status": "hold", "reason": admission.reason, "wait_s": policy.poll_s}
-    deadline = now + timedelta(seconds=policy.drain_deadline_s)
+    given = decision.get("deadline")
+    deadline = datetime.fromisoformat(given) if given else now + timedelta(seconds=policy.drain_deadline_s)
 
     def mark(current: Incident) -> Incident:
         if current.drained_by_us:
             return current
-        detail = f"jobs on {current.slurm_name or instance} may run until {deadline:%H:%M} UTC"
+        day = "" if deadline.date() == now.date() else f"{deadline:%d %b} "
+        detail = f"jobs on {current.slurm_name or instance} may run until {day}{deadline:%H:%M} UTC"
         return replace(begin_step(current, DRAIN, now, detail), drained_by_us=True)
 
     incident = revise(incidents, incident_id, mark)
@@ -103,7 +106,7 @@ def _command(
     incident: Incident, verb: Verb, instance: str, policy: Policy, now: datetime, deadline: datetime | None
 ) -> Command:
     return Command(
-        command_id=f"{incident.incident_id}/{verb}/{instance}",
+        command_id=f"{incident.incident_id}/{verb}/{instance}{_turn(incident)}",
         cluster=policy.cluster,
         verb=verb,
         instance_id=instance,
@@ -112,3 +115,9 @@ def _command(
         issued_at=now,
         deadline=deadline,
     )
+
+
+def _turn(incident: Incident) -> str:
+    """What tells a drain from an earlier one of the same incident that was taken back; "" for the first."""
+    drains = sum(step.name == DRAIN for step in incident.steps)
+    return f"/{drains}" if drains > 1 else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -49,6 +49,26 @@ def note(
     """Count what happened without asking: a signal, a drain, a repair by HyperPod itself."""
     group, everyone = targets(cluster, entry.group)
     return _judge(store, outbox, policy, lambda state: breaker.note(state, entry, policy.breaker, group, everyone, now))
+
+
+def note_all(
+    store: BreakerStore,
+    outbox: Outbox,
+    policy: Policy,
+    entries: Sequence[BreakerEntry],
+    cluster: Cluster | None,
+    now: datetime,
+) -> Admission:
+    """Count several at once, so that none of them is acted upon before all are counted. The answer to the last."""
+
+    def judge(state: BreakerState) -> tuple[Admission, BreakerState]:
+        admission = Admission(True, "nothing to count")
+        for entry in entries:
+            group, everyone = targets(cluster, entry.group)
+            admission, state = breaker.note(state, entry, policy.breaker, group, everyone, now)
+        return admission, state
+
+    return _judge(store, outbox, policy, judge)
 
 
 def open_if_refused(

@@ -20,6 +20,7 @@ from roundhouse.steps import ask, own, words
 from roundhouse.steps.revise import revise
 
 APPROVAL = "approval"
+BEFORE = "drain before "  # begins the rung of a question about maintenance; the window's id ends it
 UNSEEN = timedelta(hours=24)  # how long a question that Slack could not show is asked again
 AHEAD = 0.97  # the question expires a little before its waiting task, so that the record decides, not the race
 
@@ -72,21 +73,22 @@ class People:
         return {"approval_id": approval.approval_id, "status": status}
 
     def _repair(self, incident: Incident, decision: dict[str, Any], now: datetime, expires_at: datetime) -> Approval:
-        rung = Rung(decision["rung"])
+        rung = str(decision["rung"])
+        todo = "Drain for maintenance:" if rung.startswith(BEFORE) else Rung(rung).in_words.capitalize()
         instance = str(decision["instance_id"])
         return Approval(
             approval_id=repair_approval_id(incident, decision),
             kind="repair",
             cluster=incident.cluster,
             subject=incident.incident_id,
-            question=f"{rung.in_words.capitalize()} {incident.slurm_name or 'node'} ({instance})?",
+            question=f"{todo} {incident.slurm_name or 'node'} ({instance})?",
             options=(APPROVE, DENY),
             on_silence="deny",
             asked_at=now,
             expires_at=expires_at,
             approvers=self.policy.approvers,
             instance_id=instance,
-            rung=rung.value,
+            rung=rung,
         )
 
     def _repair_facts(self, incident: Incident, decision: dict[str, Any]) -> dict[str, str]:

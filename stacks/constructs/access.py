@@ -56,3 +56,8 @@ def queue_variable(resource: str) -> str | None:
     """`INTAKE_QUEUE_URL` for `queue:intake`: the environment variable that carries a queue's URL."""
     kind, _, name = resource.partition(":")
     return f"{name.removesuffix('.fifo').replace('-', '_').upper()}_QUEUE_URL" if kind == "queue" else None
+
+
+def machine_variable(resource: str) -> str:
+    """`REMEDIATE_ARN` for `machine:remediate_node`: the environment variable that carries a state machine's ARN."""
+    return f"{resource.partition(':')[2].partition('_')[0].upper()}_ARN"

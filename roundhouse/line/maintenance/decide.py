@@ -28,12 +28,12 @@ WATCH_S = 900  # the same while the node is drained
 
 
 class Move(StrEnum):
-    """What is to be done now. The values are the statuses of the state machine where it has one of that name."""
+    """What is to be done now."""
 
     WAIT = "wait"
     ASK = "ask"
-    CORDON = "act"
-    PROVE = "prove"  # our drain is no longer needed: prove the node, then take it back
+    CORDON = "cordon"
+    PROVE = "prove"  # our drain is no longer needed: prove the node, then take it back and end with the outcome, if any
     CLOSE = "close"
 
 
@@ -149,11 +149,11 @@ def _drained(facts: Facts, view: View, window: Window | None) -> Mind:
         reason = f"{facts.repair} repairs this node: our drain stays until that is over"
         return Mind(Move.WAIT, Decision(Verdict.WAIT, reason, guard=Guard.IN_HAND, wait_s=facts.policy.poll_s), window)
     if view.node is None:
-        return _prove(f"{view.instance} is gone: what stands there now is proved", window)
+        return _prove(f"{view.instance} is gone: what stands there now is proved", window, Outcome.SUPERSEDED)
     if window is None:
-        return _prove("the work of AWS is over, or called off: the node is proved", window)
+        return _prove("the work of AWS is over, or called off: the node is proved", window, Outcome.RETURNED)
     if facts.now < window.starts - facts.lead:
-        return _prove(f"postponed to {window.in_words}: the node is proved, and goes back until then", window)
+        return _prove(f"postponed to {window.in_words}: the node is proved, and goes back until then", window, None)
     if facts.now < window.starts:
         left = round((window.starts - facts.now).total_seconds())
         return _wait(facts, f"drained; AWS begins {_at(window.starts)}", window, min(left, WATCH_S))
@@ -164,8 +164,8 @@ def _drained(facts: Facts, view: View, window: Window | None) -> Mind:
 
 
 # Words -----------------------------------------------------------------------------------------------------------
-def _prove(reason: str, window: Window | None) -> Mind:
-    return Mind(Move.PROVE, Decision(Verdict.WAIT, reason), window)
+def _prove(reason: str, window: Window | None, outcome: Outcome | None) -> Mind:
+    return Mind(Move.PROVE, Decision(Verdict.WAIT, reason, outcome=outcome), window)
 
 
 def _wait(facts: Facts, reason: str, window: Window | None, seconds: int | None = None) -> Mind:
