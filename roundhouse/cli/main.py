@@ -11,6 +11,7 @@ from rich.console import Console
 
 from roundhouse.cli import env as env_command
 from roundhouse.cli import incidents as incident_commands
+from roundhouse.cli import rehearsals as rehearsal_commands
 from roundhouse.cli import runs as run_commands
 from roundhouse.cli import switch as switch_commands
 from roundhouse.cli.wiring import Deployment
@@ -22,7 +23,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Hands-off operation of SageMaker HyperPod (Slurm) clusters.",
-    epilog="Exit codes: 0 done; 1 problems; 2 wrong usage; 3 refused by a guard; 4 AWS did not do what was asked.",
+    epilog="Exit codes: 0 done; 1 problems; 2 wrong usage; 3 refused by a guard; 4 AWS did not do what was asked; "
+    "5 a rehearsal came to no result.",
 )
 environments = typer.Typer(no_args_is_help=True, help="Environment files: check and show them.")
 app.add_typer(environments, name="env")
@@ -56,9 +58,24 @@ def create(
     environment: Env,
     watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Follow it until it ends.")] = True,
     run_id: Annotated[str | None, typer.Option(help="Name of the run; made from the time when absent.")] = None,
+    unrehearsed: Annotated[
+        str | None, typer.Option(help="Why it goes without a rehearsal of its lifecycle scripts; kept and told.")
+    ] = None,
 ) -> None:
     """Create the environment's cluster in stages, or go on with a creation that was stopped."""
-    raise typer.Exit(run_commands.create(Deployment.named(environment), run_id, watch, out))
+    raise typer.Exit(run_commands.create(Deployment.named(environment), run_id, watch, out, unrehearsed))
+
+
+@app.command()
+def rehearse(
+    environment: Env,
+    wait: Annotated[bool, typer.Option("--wait", help="Follow it until its throw-away cluster is gone.")] = False,
+    rehearsal_id: Annotated[
+        str | None, typer.Option("--id", help="Name of the rehearsal; made from the time when absent.")
+    ] = None,
+) -> None:
+    """Try the lifecycle scripts on a throw-away cluster of one CPU node, as a creation wants to see."""
+    raise typer.Exit(rehearsal_commands.rehearse(Deployment.named(environment), rehearsal_id, wait, out))
 
 
 @app.command()

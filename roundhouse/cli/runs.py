@@ -15,6 +15,8 @@ from rich.text import Text
 
 from roundhouse import codec
 from roundhouse.cli.incidents import table_of
+from roundhouse.cli.rehearsals import reason
+from roundhouse.cli.rehearsals import words as rehearsal_words
 from roundhouse.cli.wiring import Deployment
 from roundhouse.errors import Refused, RoundhouseError
 from roundhouse.line.incident import Incident, IncidentState
@@ -25,8 +27,12 @@ ENDED = {"done": 0, "held": 3, "rolled_back": 3, "failed": 1}
 TONES = {"VERIFIED": "green", "ACCEPTED": "yellow", "LOST": "red", "UNKNOWN": "yellow"}
 
 
-def create(deployment: Deployment, run_id: str | None, watch: bool, out: Console) -> int:
+def create(
+    deployment: Deployment, run_id: str | None, watch: bool, out: Console, unrehearsed: str | None = None
+) -> int:
     """Start the workflow and, with `watch`, follow it. Exit code: 0 done, 1 failed, 3 held or rolled back.
+
+    `unrehearsed` is why its lifecycle scripts need not have been rehearsed; it is kept with who said so.
 
     Raises Refused when a run of that id was started before, or all action is paused.
     """
@@ -35,7 +41,10 @@ def create(deployment: Deployment, run_id: str | None, watch: bool, out: Console
     if switch is not None:
         raise Refused(f"paused by {switch.by}: {switch.why}; `roundhouse resume` first")
     name = run_id or f"{deployment.cluster}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    started = deployment.workflows.start(deployment.state_machine_arn("create_cluster"), name, {"run_id": name})
+    given: dict[str, object] = {"run_id": name}
+    if (why := reason(unrehearsed)) is not None:
+        given["unrehearsed"] = {"why": why, "by": deployment.caller()}
+    started = deployment.workflows.start(deployment.state_machine_arn("create_cluster"), name, given)
     if not started:
         raise Refused(f"run {name} was started before: leave --run-id out to go on with a new run on the live counts")
     out.print(f"started {name}; `roundhouse status -e {deployment.environment.name} --watch` follows it")
@@ -89,10 +98,12 @@ def _or_error(read: Callable[[], str]) -> str:
 
 def _document(deployment: Deployment) -> dict[str, object]:
     run, switch = deployment.runs.get(deployment.cluster), deployment.control.pause()
+    rehearsal = deployment.rehearsals.newest()
     return {
         "environment": deployment.environment.name,
         "cluster": deployment.cluster,
         "run": codec.to_plain(run) if run else None,
+        "rehearsal": codec.to_plain(rehearsal) if rehearsal else None,
         "open_incidents": [codec.to_plain(each) for each in _open_incidents(deployment)],
         "breaker": codec.to_plain(deployment.breaker.load(deployment.cluster)),
         "pause": codec.to_plain(switch) if switch else None,
@@ -106,6 +117,8 @@ def _screen(deployment: Deployment) -> RenderableType:
     if switch:
         parts.append(Text(f"PAUSED by {switch.by} since {switch.since:%m-%d %H:%M} UTC: {switch.why}", style="yellow"))
     parts.append(draw_run(run, _contract(deployment)) if run else Text("no creation recorded", style="dim"))
+    rehearsal = deployment.rehearsals.newest()
+    parts.append(Text(rehearsal_words(rehearsal) if rehearsal else "no rehearsal recorded", style="dim"))
     parts.append(Text(f"breaker {breaker}", style="dim" if breaker.startswith("closed") else "red"))
     found = _open_incidents(deployment)
     parts.append(table_of(found) if found else Text("no open incidents", style="dim"))
@@ -136,4 +149,5 @@ def draw_run(run: Run, contract: int) -> RenderableType:
     if run.actual_usd_per_hour is not None:
         money += f", actual {run.actual_usd_per_hour:,.2f} USD/h"
     capacity = ", ".join(f"{count} {kind}" for kind, count in (run.capacity or {}).items())
-    return Group(head, bar, stages, Text(f"{money}   {capacity}", style="dim"))
+    without = [Text(f"NOT rehearsed: {run.unrehearsed}", style="yellow")] if run.unrehearsed else []
+    return Group(head, *without, bar, stages, Text(f"{money}   {capacity}", style="dim"))

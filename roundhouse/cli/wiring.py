@@ -66,6 +66,12 @@ class Deployment:
         return DynamoRuns(self.client("dynamodb"), self.names.table(contract.RUNS))
 
     @cached_property
+    def rehearsals(self) -> ports.RehearsalStore:
+        from roundhouse.aws.stores import DynamoRehearsals
+
+        return DynamoRehearsals(self.client("dynamodb"), self.names.table(contract.CONTROL))
+
+    @cached_property
     def control(self) -> ports.ControlStore:
         from roundhouse.aws.stores import DynamoControl
 

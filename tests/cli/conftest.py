@@ -14,7 +14,7 @@ from roundhouse.cli.main import main
 from roundhouse.cli.wiring import ENVIRONMENTS, Deployment
 from roundhouse.environment import load
 from tests.fakes.queues import FakeOutbox
-from tests.fakes.records import FakeBreaker, FakeControl, FakeIncidents, FakeRuns
+from tests.fakes.records import FakeBreaker, FakeControl, FakeIncidents, FakeRehearsals, FakeRuns
 from tests.fakes.workflows import FakeWorkflows
 
 CALLER = "arn:aws:sts::111122223333:assumed-role/operators/sam"
@@ -35,6 +35,7 @@ def in_memory() -> MemoryDeployment:
     ports = {
         "incidents": FakeIncidents(),
         "runs": FakeRuns(),
+        "rehearsals": FakeRehearsals(),
         "control": FakeControl(),
         "breaker": FakeBreaker(),
         "outbox": FakeOutbox(),
