@@ -219,7 +219,8 @@ class Actor:
             same = last and last.rung is decision.rung and last.instance_id == decision.instance_id
             if same and last and last.result in {"called", "in_hand"}:
                 return current
-            moved = with_attempt(current, Attempt(decision.rung, decision.instance_id, now, result))
+            # From the claim on: what HyperPod told while an answer was lost is of this attempt, too.
+            moved = with_attempt(current, Attempt(decision.rung, decision.instance_id, entry.claimed_at, result))
             if any(step.name == DRAIN and step.ended_at is None for step in moved.steps):
                 moved = end_step(moved, DRAIN, now)
             return replace(

@@ -1,1 +1,1 @@
-"""Histories: whole lives of a small cluster, written by chance and replayable by their seed, judged by the ten rules."""
+"""Histories: whole lives of a small cluster, written by chance, replayable by seed, judged by the ten rules."""

@@ -1,4 +1,4 @@
-"""The way of messages: late, twice, out of order, or never. What is delivered is remembered, so that it can come again."""
+"""The way of messages: late, twice, out of order, or never. What was sent may come again."""
 
 from __future__ import annotations
 

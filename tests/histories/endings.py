@@ -12,6 +12,7 @@ from roundhouse.contracts.notices import NoticeKind
 from roundhouse.line.approval import ApprovalStatus
 from roundhouse.line.incident import Incident, IncidentState, Outcome
 from roundhouse.line.state import NodeStatus
+from tests.steps.world import T0
 
 if TYPE_CHECKING:
     from tests.histories.house import House
@@ -72,18 +73,20 @@ def _count(house: House) -> Iterator[str]:
 
 
 def _lost(house: House) -> Iterator[str]:
-    """A node that HyperPod said to be broken, and that still is, is not taken for mended."""
+    """A node that HyperPod said to be broken since it was last repaired, and that still is, is not taken for mended."""
     for node in house.cluster.nodes:
         instance = node.instance_id or ""
         if instance not in house.cluster.faults or node.status not in {NodeStatus.RUNNING, NodeStatus.FAILURE}:
             continue
-        heard = house.judge.bad_news.get(instance)
+        healed = max((t.at for t in house.cluster.taken if t.instance_id == instance), default=T0)
+        heard = [at for at in house.judge.bad_news.get(instance, ()) if at > healed]
         about = [i for i in house.incidents.records.values() if instance in {i.instance_id, i.current_instance_id}]
         if heard and not about:
             yield f"lost: {instance} is broken, HyperPod said so, and no incident knows"
         last = max(about, key=lambda i: (i.closed_at or house.now, i.opened_at), default=None)
         if heard and last is not None and last.outcome in MENDED and not _later_said_well(house, last, instance):
-            yield f"lost: {instance} is broken, HyperPod said so, and {last.incident_id} ended {last.outcome}: {last.decision}"
+            ended = f"{last.incident_id} ended {last.outcome}: {last.decision}"
+            yield f"lost: {instance} is broken, HyperPod said so, and {ended}"
 
 
 def _later_said_well(house: House, last: Incident, instance: str) -> bool:
@@ -108,7 +111,8 @@ def _drains(house: House) -> Iterator[str]:
         mine = owner(entry.reason) if entry and entry.drained else None
         incident = house.incidents.records.get(mine) if mine else None
         if incident is not None and incident.outcome in MENDED:
-            yield f"drain: {node.instance_id} still has the drain of {incident.incident_id}, which ended {incident.outcome}"
+            ended = f"{incident.incident_id}, which ended {incident.outcome}"
+            yield f"drain: {node.instance_id} still has the drain of {ended}"
 
 
 def _tried_in_vain(incident: Incident) -> bool:

@@ -21,7 +21,7 @@ STORES = ("incidents", "ledger", "breaker", "runs")
 
 
 def plan(house: House, op: Op) -> None:
-    """Let it happen at its time; an op with `calls` then waits for so many calls, and happens in the midst of a step."""
+    """Let it happen at its time; an op with `calls` waits for so many calls then: in the midst of a step."""
     what = partial(happen, house, op)
     if op.kind == "dies":
         house.later(op.at_s, lambda: house.gate.at(op.calls, op.number % 2 == 0, partial(_die, house)))

@@ -18,7 +18,7 @@ from roundhouse.contracts.notices import Notice
 from roundhouse.errors import RoundhouseError
 from roundhouse.line.event import CauseClass
 from roundhouse.line.ladder import Rung
-from roundhouse.line.policy import BreakerLimits, Budget, Mode, Policy, Rule
+from roundhouse.line.policy import BreakerLimits, Budget, Policy, Rule
 from tests.build import samples as build
 from tests.histories.bus import Bus
 from tests.histories.judge import Judge

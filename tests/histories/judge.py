@@ -21,6 +21,7 @@ from roundhouse.line.incident import Incident, IncidentState
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Mode, Policy
 from roundhouse.line.state import Cluster, Node, NodeStatus, Pause
+from roundhouse.steps.cordon import DRAIN
 
 if TYPE_CHECKING:
     from tests.histories.house import House
@@ -256,7 +257,8 @@ class Judge:
             found.append(("drain", "nobody was asked to drain it"))
         approved = self.approved(incident, rung, instance)
         if mine and not approved and house.slurm.agent is False:
-            first = min(c.issued_at for c in mine)
+            steps = [step.started_at for step in incident.steps if step.name == DRAIN]
+            first = min([c.issued_at for c in mine] + steps)
             if (house.now - first).total_seconds() < frame.policy.drain_deadline_s:
                 found.append(("drain", "its jobs had no time to end, and Slurm was not known"))
         return found

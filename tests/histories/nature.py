@@ -208,9 +208,7 @@ class LivingCluster(CountedCluster):
             self.house.bus.health(instance_id, "Healthy")
 
     def _vanish(self, instance_id: str | None) -> None:
-        self.nodes = [
-            n for n in self.nodes if n.instance_id != instance_id or n.status is not NodeStatus.SHUTTING_DOWN
-        ]
+        self.nodes = [n for n in self.nodes if n.instance_id != instance_id or n.status is not NodeStatus.SHUTTING_DOWN]
 
     def _told_replacement(self, node: Node) -> None:
         where = f"in Cluster {self.name} and IG {node.group}"

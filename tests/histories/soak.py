@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from random import Random
+from typing import TextIO
 
 from tests.histories.play import Played, of_seed, play, shrunk
 from tests.histories.script import write
@@ -91,6 +92,11 @@ def many(first: int, count: int, processes: int, reconciled: bool) -> Iterator[t
             yield start + size, total
 
 
+def say(words: str, where: TextIO = sys.stdout) -> None:
+    where.write(f"{words}\n")
+    where.flush()
+
+
 def main() -> None:
     """Exit code 1 when a rule was broken."""
     parser = argparse.ArgumentParser(prog="python -m tests.histories", description=__doc__)
@@ -106,12 +112,11 @@ def main() -> None:
     began, figure, said = time.monotonic(), Figure(), 0
     for upto, figure in many(given.first, given.count, given.processes, not given.no_reconciler):
         for seed, words in figure.broken[said:]:
-            print(f"seed {seed}: {words}", file=sys.stderr)
+            say(f"seed {seed}: {words}", sys.stderr)
         said = len(figure.broken)
-        print(f"\rseeds below {upto}: {said} violations", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+        say(f"seeds below {upto}: {said} violations", sys.stderr)
     took = {"seconds": round(time.monotonic() - began, 1), "processes": given.processes, "first_seed": given.first}
-    print(json.dumps({**json.loads(figure.line()), **took}))
+    say(json.dumps({**json.loads(figure.line()), **took}))
     sys.exit(1 if figure.broken else 0)
 
 
@@ -122,10 +127,10 @@ def _one(seed: int, shrink: bool, reconciled: bool) -> int:
         rules = played.rules
         script = shrunk(script, lambda other: bool(other.rules & rules))
         played = play(script)
-    print(script)
+    say(f"{script}")
     for op in script.ops:
-        print("  ", op)
+        say(f"  {op}")
     for words in played.broken:
-        print("BROKEN", words)
-    print(dict(played.happened), dict(played.outcomes))
+        say(f"BROKEN {words}")
+    say(f"{dict(played.happened)} {dict(played.outcomes)}")
     return 1 if played.broken else 0
