@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from cattrs import BaseValidationError, Converter, ForbiddenExtraKeysError, transform_error
+from cattrs.v import format_exception
 
 from roundhouse.contracts import version
 from roundhouse.errors import BadInput, NewerContract
@@ -69,7 +70,8 @@ def from_plain(kind: type[T], plain: Any) -> T:
     try:
         return _converter.structure(plain, kind)
     except (BaseValidationError, KeyError, TypeError, ValueError) as error:
-        problems = transform_error(error) if isinstance(error, BaseValidationError) else [repr(error)]
+        grouped = isinstance(error, BaseValidationError)
+        problems = transform_error(error, format_exception=_words) if grouped else [repr(error)]
         if all(_only_newer(fault) for fault in _faults(error)):
             raise NewerContract(
                 f"not a {kind.__name__} that this code knows, but a newer one: {'; '.join(problems)}"
@@ -106,3 +108,7 @@ def _only_newer(fault: BaseException) -> bool:
     return isinstance(fault, ForbiddenExtraKeysError) or bool(
         isinstance(fault, ValueError) and _UNKNOWN_ENUM.fullmatch(str(fault))
     )
+
+
+def _words(fault: BaseException, kind: type | None) -> str:
+    return str(fault) if _UNKNOWN_ENUM.fullmatch(str(fault)) else format_exception(fault, kind)

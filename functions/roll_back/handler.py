@@ -22,4 +22,4 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         spec=runtime.settings().cluster_spec(),
         now=runtime.clock().now(),
     )
-    return stop.roll_back(event["run_id"], event["why"], works)
+    return stop.roll_back(event["run_id"], event.get("why") or {}, works)  # none from older definitions
