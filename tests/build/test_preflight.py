@@ -18,7 +18,8 @@ from roundhouse.build.preflight import (
     scripts_needed,
 )
 from roundhouse.build.problem import listing
-from roundhouse.build.spec import ClusterSpec, Discount, DiscountKind
+from roundhouse.build.rehearsal import Unrehearsed
+from roundhouse.build.spec import ClusterSpec, Discount, DiscountKind, RehearsalTerms
 from tests.build.samples import BY_ACCOUNT, PLAN, T0, cluster, group, plan, spec
 
 OF = spec(file_system_ids=("fs-0123456789abcdef0",))
@@ -134,3 +135,32 @@ def test_all_problems_at_once_and_the_unread_once() -> None:
     assert len(paths) == len(set(paths))
     assert {"account", SUBNET, FS, PLAN, SCRIPT, *(f"quota {name}" for name in QUOTAS)} == set(paths)
     assert "could not be read: AccessDenied" in listing("no", problems)
+
+
+# Rehearsals ------------------------------------------------------------------------------------------------------
+CAREFUL = spec(file_system_ids=OF.file_system_ids, rehearsal=RehearsalTerms(required=True))
+WHY = Unrehearsed("the window closes tonight", "sam")
+
+
+@pytest.mark.parametrize(
+    ("of", "changes", "paths"),
+    [
+        pytest.param(OF, {}, [], id="not required"),
+        pytest.param(CAREFUL, {"unproved": {SCRIPT: None}}, [], id="passed"),
+        pytest.param(CAREFUL, {"unproved": {SCRIPT: "never rehearsed"}}, [f"rehearsal of {SCRIPT}"], id="not passed"),
+        pytest.param(CAREFUL, {}, [f"rehearsal of {SCRIPT}"], id="nobody looked"),
+        pytest.param(CAREFUL, {"unproved": {SCRIPT: "x"}, "unrehearsed": WHY}, [], id="with a reason"),
+        pytest.param(CAREFUL, {"unrehearsed": Unrehearsed("hurry", "sam")}, ["unrehearsed"], id="says too little"),
+        pytest.param(CAREFUL, {"unrehearsed": Unrehearsed(" " * 20, "sam")}, ["unrehearsed"], id="says nothing"),
+        pytest.param(CAREFUL, {"unrehearsed": Unrehearsed("the window closes", "")}, ["unrehearsed"], id="nobody"),
+        pytest.param(OF, {"unrehearsed": Unrehearsed("hurry", "sam")}, ["unrehearsed"], id="nor where not required"),
+        pytest.param(CAREFUL, {"scripts": {}}, [SCRIPT], id="the script is missing, which is said once"),
+        pytest.param(
+            CAREFUL, {"unread": {f"rehearsal of {SCRIPT}": "AccessDenied"}}, [f"rehearsal of {SCRIPT}"], id="unread"
+        ),
+    ],
+)
+def test_scripts_must_have_been_rehearsed(of: ClusterSpec, changes: dict[str, Any], paths: list[str]) -> None:
+    problems = check(of, replace(GOOD, **changes), T0)
+    assert [p.path for p in problems] == paths, listing("", problems)
+    assert all(p.remedy for p in problems)
