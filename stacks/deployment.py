@@ -23,7 +23,7 @@ class Deployment:
 
     `policy` and `cluster` are what the two runtime parameters hold; `slack_secret` is the name of an existing secret
     with the JSON keys `bot_token` and `signing_secret`; `protected` guards stacks and tables against deletion.
-    Functions' logs are kept for `log_days`.
+    Functions' logs are kept for `log_days`. Records and live state are compared every `reconcile_s`, whole minutes.
     """
 
     policy: Policy
@@ -32,6 +32,7 @@ class Deployment:
     slack_api_url: str = "https://slack.com/api/"
     protected: bool = True
     log_days: int = 90
+    reconcile_s: int = 900
 
     @classmethod
     def of(cls, environment: Environment) -> Deployment:
@@ -43,6 +44,7 @@ class Deployment:
             slack_api_url=environment.slack.api_url,
             protected=environment.deployment.deletion_protection,
             log_days=environment.deployment.log_retention_days,
+            reconcile_s=environment.deployment.reconcile_every,
         )
 
     @property

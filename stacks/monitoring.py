@@ -89,16 +89,34 @@ class MonitoringStack(Stack):
             1,
             "The breaker is open: no automatic action until people have looked or the canary has passed",
         )
+        self._reconciled()
         self._dashboard(watched, machines, queues, dead_letters)
 
-    def _own(self, metric: str) -> cw.Metric:
+    def _reconciled(self) -> None:
+        """The reconciler that does not run mends nothing, and nobody would miss it."""
+        patience = Duration.seconds(max(3600, 3 * self._deployment.reconcile_s))
+        self._alarm(
+            "reconcile",
+            self._own("ReconcileRuns", period=patience, statistic="Sum"),
+            1,
+            "Records and live state have not been compared for a while: see the log of reconcile_line",
+            below=True,
+        )
+        self._alarm(
+            "reconcile-shown",
+            self._own("ReconcileShown"),
+            1,
+            "Records and live state differ, and only people can mend it: see `roundhouse reconcile`",
+        )
+
+    def _own(self, metric: str, period: Duration = _MEASURED, statistic: str = "Maximum") -> cw.Metric:
         """A metric that functions write; its one dimension is the deployment, as Powertools' service name."""
         return cw.Metric(
             namespace=METRIC_NAMESPACE,
             metric_name=metric,
             dimensions_map={"service": self._deployment.names.of("line")},
-            period=_MEASURED,
-            statistic="Maximum",
+            period=period,
+            statistic=statistic,
         )
 
     def _alarm_topic(self) -> sns.Topic:
@@ -115,7 +133,8 @@ class MonitoringStack(Stack):
         )
         return topic
 
-    def _alarm(self, name: str, metric: cw.IMetric, threshold: float, why: str) -> None:
+    def _alarm(self, name: str, metric: cw.IMetric, threshold: float, why: str, *, below: bool = False) -> None:
+        """`below`: the metric is missed when it falls below the threshold, or is not there at all."""
         alarm = cw.Alarm(
             self,
             name,
@@ -123,9 +142,11 @@ class MonitoringStack(Stack):
             alarm_description=why,
             metric=metric,
             threshold=threshold,
-            comparison_operator=cw.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            comparison_operator=cw.ComparisonOperator.LESS_THAN_THRESHOLD
+            if below
+            else cw.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
             evaluation_periods=1,
-            treat_missing_data=cw.TreatMissingData.NOT_BREACHING,
+            treat_missing_data=cw.TreatMissingData.BREACHING if below else cw.TreatMissingData.NOT_BREACHING,
         )
         action = actions.SnsAction(self._topic)
         alarm.add_alarm_action(action)

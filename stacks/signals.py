@@ -19,6 +19,7 @@ from constructs import Construct
 from roundhouse.contracts import names as contract
 from stacks.constructs.function import FunctionFactory
 from stacks.constructs.queue import GuardedQueue
+from stacks.constructs.reconciling import rule_arn
 from stacks.deployment import Deployment
 
 _VISIBILITY_S = 360
@@ -59,12 +60,26 @@ class SignalsStack(Stack):
                     reason="It is a dead-letter queue: of asynchronous calls or of EventBridge targets, not of a queue",
                 )
             )
+        self._let_in(rule_arn(deployment))
         self.queues[INVOCATIONS] = self.dead_letters[INVOCATIONS]
         self.made = {f"queue:{name}": queue.queue_arn for name, queue in self.queues.items()}
+        self.made[f"queue:{DELIVERIES}"] = self.dead_letters[DELIVERIES].queue_arn
         self._hyperpod_rules()
         self._maintenance_rule()
         self._own_bus()
         self._health_log(FunctionFactory(self, deployment, self.made, self.queues))
+
+    def _let_in(self, rule: str) -> None:
+        """A rule of another stack may leave there what it could not deliver."""
+        self.dead_letters[DELIVERIES].add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="RuleOfAnotherStack",
+                principals=[iam.ServicePrincipal("events.amazonaws.com")],
+                actions=["sqs:SendMessage"],
+                resources=[self.dead_letters[DELIVERIES].queue_arn],
+                conditions={"ArnEquals": {"aws:SourceArn": rule}},
+            )
+        )
 
     def _hyperpod_rules(self) -> None:
         """The three HyperPod detail-types of this environment's cluster."""

@@ -15,8 +15,9 @@ from constructs import Construct
 from roundhouse.contracts.names import INTAKE_QUEUE
 from stacks.constructs.function import FunctionFactory
 from stacks.constructs.machine import StateMachine
+from stacks.constructs.reconciling import reconcile
 from stacks.deployment import Deployment
-from stacks.signals import INVOCATIONS
+from stacks.signals import DELIVERIES, INVOCATIONS
 
 REPAIR = (
     "decide_repair",
@@ -75,6 +76,9 @@ class WorkflowsStack(Stack):
         self.functions["intake_signals"] = intake.make("intake_signals")
         intake.reads_queue(self.functions["intake_signals"], INTAKE_QUEUE, batch=10, at_once=5)
         self._measure(factory, deployment, queues[INVOCATIONS])
+        self.functions["reconcile_line"] = function = intake.make("reconcile_line")
+        factory.dead_letters(function, queues[INVOCATIONS])
+        reconcile(self, function, deployment, made[f"queue:{DELIVERIES}"])
         self._tidy(factory, deployment, queues[INVOCATIONS])
 
     def _measure(self, factory: FunctionFactory, deployment: Deployment, dead_letters: sqs.IQueue) -> None:

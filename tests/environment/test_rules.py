@@ -249,6 +249,14 @@ TABLE: dict[str, tuple[list[dict[str, Any]], list[tuple[dict[str, Any], str, str
             ({"slack.approvers": GONE, "policy.rules.network.mode": "observe"}, "slack.approvers", "lost discount"),
         ],
     ),
+    "reconciling_is_regular": (
+        [{"deployment.reconcile_every": "5m"}, {"deployment.reconcile_every": "6h"}],
+        [
+            ({"deployment.reconcile_every": "90s"}, "deployment.reconcile_every", "whole minutes"),
+            ({"deployment.reconcile_every": "4m"}, "deployment.reconcile_every", "every 5 minutes to 6 hours"),
+            ({"deployment.reconcile_every": "7h"}, "deployment.reconcile_every", "every 5 minutes to 6 hours"),
+        ],
+    ),
     "approvers_are_given_once": (
         [],
         [({"slack.approvers": ["U0123ABCDEF", "U0123ABCDEF"]}, "slack.approvers[1]", "twice")],

@@ -48,14 +48,16 @@ def test_own_metrics_have_the_dimension_that_functions_write(templates: Template
         each["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
         for each in templates.properties("AWS::Lambda::Function")
     }
-    for metric in ("OpenIncidentAgeHours", "BreakerOpen"):
+    for metric in ("OpenIncidentAgeHours", "BreakerOpen", "ReconcileRuns", "ReconcileShown"):
         assert _watched(templates, metric, "service") == services == {"roundhouse-test-line"}
 
 
 def test_alarms_reach_the_topic_and_say_what_to_do(templates: Templates) -> None:
     for alarm in templates.properties("AWS::CloudWatch::Alarm"):
         assert alarm["AlarmActions"] == alarm["OKActions"] == [TOPIC]
-        assert alarm["TreatMissingData"] == "notBreaching"
+        missed = alarm["MetricName"] == "ReconcileRuns"  # what does not run writes no metric
+        assert alarm["TreatMissingData"] == ("breaching" if missed else "notBreaching")
+        assert (alarm["ComparisonOperator"] == "LessThanThreshold") is missed
         assert len(alarm["AlarmDescription"]) > 20
 
 

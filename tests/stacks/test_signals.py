@@ -28,7 +28,22 @@ OWN = {"account": "111122223333", "region": "us-west-2", "detail": {}}
 SLURM = {**OWN, "source": contract.SLURM_SOURCE, "detail-type": contract.SLURM_NODES}
 REPLAY = {**OWN, "source": contract.REPLAY_SOURCE, "detail-type": contract.NODE_HEALTH}
 
+RECONCILER = f"arn:aws:lambda:{PLACE}:function:roundhouse-test-reconcile-line:live"
+
+
+def deployed(stack: str, status: str = "UPDATE_COMPLETE") -> dict[str, Any]:
+    """CloudFormation's event about a stack."""
+    arn = f"arn:aws:cloudformation:{PLACE}:stack/{stack}/0f5e9c10-0000-11f0-aaaa-0123456789ab"
+    detail = {"stack-id": arn, "status-details": {"status": status, "status-reason": ""}}
+    return hyperpod("CloudFormation Stack Status Change", detail, source="aws.cloudformation")
+
+
 CASES = {
+    "after a deploy": (None, deployed("Roundhouse-test-Workflows"), {RECONCILER}),
+    "after the first deploy": (None, deployed("Roundhouse-test-State", "CREATE_COMPLETE"), {RECONCILER}),
+    "while deploying": (None, deployed("Roundhouse-test-Workflows", "UPDATE_IN_PROGRESS"), set()),
+    "another environment's deploy": (None, deployed("Roundhouse-test-b-Workflows"), set()),
+    "another stack": (None, deployed("Website"), set()),
     "state change": (None, STATE, {INTAKE}),
     "cluster in service": (None, SERVICE, {INTAKE, SUBSCRIBER}),
     "node health": (None, HEALTH, {INTAKE}),
@@ -52,9 +67,10 @@ CASES = {
 
 
 def matches(pattern: Any, event: Any) -> bool:
-    """EventBridge's exact matching, which is all that the rules use."""
+    """EventBridge's matching by value and by prefix, which is all that the rules use."""
     if isinstance(pattern, list):
-        return event in pattern
+        prefixes = [each["prefix"] for each in pattern if isinstance(each, dict)]
+        return event in pattern or (isinstance(event, str) and event.startswith(tuple(prefixes)))
     return isinstance(event, dict) and all(matches(inner, event.get(key)) for key, inner in pattern.items())
 
 

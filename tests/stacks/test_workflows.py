@@ -50,6 +50,7 @@ def test_functions_know_the_queues_they_send_to(templates: Templates) -> None:
     assert variables["command_agent"]["AGENT_QUEUE_URL"] == f"{base}agent"
     assert variables["answer_slack"]["SETTLE_QUEUE_URL"] == f"{base}settle"
     assert variables["read_health_log"]["INTAKE_QUEUE_URL"] == f"{base}intake"
+    assert variables["reconcile_line"]["CREATE_ARN"].endswith(":stateMachine:roundhouse-test-create-cluster")
     assert variables["intake_signals"]["REMEDIATE_ARN"].endswith(":stateMachine:roundhouse-test-remediate-node")
     assert "SLACK_SECRET_ARN" not in variables["decide_repair"]
 

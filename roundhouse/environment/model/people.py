@@ -35,7 +35,8 @@ class Costs(Section):
 
 
 class Deployment(Section):
-    """How the stacks treat their own state."""
+    """How the stacks treat their own state, and how often the records are compared with live state."""
 
     deletion_protection: bool = True
     log_retention_days: Literal[7, 14, 30, 60, 90, 180, 365] = 90
+    reconcile_every: Duration = 900

@@ -48,6 +48,7 @@ RULES: tuple[Rule, ...] = (
     policy.floors_fit,
     people.somebody_may_approve,
     people.approvers_are_given_once,
+    people.reconciling_is_regular,
 )
 WHOLE_RULES: tuple[Rule, ...] = (size.parameters_fit,)
 """Rules that need every value, and so wait until all of them validate."""
