@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.errors import BadInput
 
-MOST_FILES = 2000  # under one prefix: every new node downloads all of it
+MOST_FILES = 1000  # under one prefix: every new node downloads all of it, and a record holds the list
 NAMED = 5  # files named one by one in a message
 _VERSION = 1
 
