@@ -38,6 +38,8 @@ def cordon(
     Status `cordoned`, or `hold` when the breaker said no. The agent refuses to drain over anybody else's reason.
     """
     incident = revise(incidents, incident_id, lambda same: same)
+    if incident.undrained_at is not None:
+        return {"status": "cordoned", "reason": "people took our drain back by hand: it is not drained again"}
     # An incident may be about a launch or a name; the decision found the instance that stands there.
     instance = str(decision.get("instance_id") or target_instance(incident))
     entry = BreakerEntry(now, DRAIN, instance, incident.group or "", incident.cause.value)

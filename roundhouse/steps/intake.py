@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,9 +17,9 @@ from roundhouse.line.breaker import BreakerEntry
 from roundhouse.line.event import Event, Health, Source
 from roundhouse.line.incident import Incident, IncidentState, IntakeVerdict, admit, locate
 from roundhouse.line.incident import Intake as Found
-from roundhouse.line.incident.told import of_the_whole, speaks_against
+from roundhouse.line.incident.told import of_the_whole, overtaken, speaks_against
 from roundhouse.line.policy import Policy
-from roundhouse.line.state import Cluster, NodeStatus
+from roundhouse.line.state import Cluster, NodeStatus, SlurmSnapshot
 from roundhouse.ports import (
     ApprovalStore,
     BreakerStore,
@@ -30,7 +30,7 @@ from roundhouse.ports import (
     SettleQueue,
     Workflows,
 )
-from roundhouse.steps import guard, look, others
+from roundhouse.steps import guard, look, others, undrain
 from roundhouse.steps.begin import begin
 from roundhouse.steps.revise import TRIES
 from roundhouse.steps.withdraw import withdraw
@@ -56,6 +56,7 @@ class Intake:
     now: datetime
     _cluster: Cluster | None = None
     _looked: bool = False
+    _expected: set[str] = field(default_factory=set)
 
     def cluster(self) -> Cluster | None:
         """Live state now, None when it could not be read."""
@@ -70,10 +71,39 @@ class Intake:
         """
         ours = Names(self.policy.environment).of("")
         signal = signals.read(envelope, self.now, self.control.snapshot(self.policy.cluster), ours)
+        self._expected = set()
         told = [self._event(event) for event in signal.events]
         if signal.snapshot is not None and signal.cluster == self.policy.cluster:
-            self.control.keep_snapshot(self.policy.cluster, signal.snapshot)
+            self._snapshot(signal.snapshot)
+        if self._looked:
+            self._overtaken()
         return told or [signal.note or "nothing in it"]
+
+    def _snapshot(self, snapshot: SlurmSnapshot) -> None:
+        """Keep it, once the drains that it shows are looked at. A node that is missed for a known reason is left out,
+        so that the next snapshot tells of it again if it lasts."""
+        undrain.look(
+            snapshot,
+            self._open_ones(),
+            incidents=self.incidents,
+            approvals=self.approvals,
+            settle=self.settle,
+            outbox=self.outbox,
+            now=self.now,
+        )
+        nodes = {name: node for name, node in snapshot.nodes.items() if name not in self._expected}
+        self.control.keep_snapshot(self.policy.cluster, replace(snapshot, nodes=nodes))
+
+    def _overtaken(self) -> None:
+        """Live state was read anyway: questions that it speaks against are taken back, though no event told."""
+        cluster = self.cluster()
+        for incident in self._open_ones() if cluster is not None else []:
+            if cluster is not None and incident.asked and (why := overtaken(incident, cluster)):
+                withdraw(incident.asked, why, approvals=self.approvals, settle=self.settle, now=self.now)
+
+    def _open_ones(self) -> list[Incident]:
+        known = self.incidents.of_cluster(self.policy.cluster, self.now - REMEMBERED)
+        return [incident for incident in known if incident.state is not IncidentState.CLOSED]
 
     def _event(self, event: Event) -> str:
         if event.needs_lookup:
@@ -95,12 +125,16 @@ class Intake:
                 case IntakeVerdict.JOIN | IntakeVerdict.TOLD:
                     for each in stored:
                         self._start(each)  # heals a crash between storing and starting
+                    if len(stored) < len(found.told):
+                        self._heal(event, self._candidates(event, cluster), cluster)
                 case IntakeVerdict.RECOVER:
                     self._recovered(stored, cluster)
                     if len(stored) < len(found.recovered):
                         self._heal(event, self._candidates(event, cluster), cluster)
                 case IntakeVerdict.NOTE | IntakeVerdict.IGNORE:
                     self._heal(event, candidates, cluster)
+            if found.again and event.slurm_name:
+                self._expected.add(event.slurm_name)
             self._taken_back(event, stored, found.withdraw)
             self._others(event, cluster)
             return f"{found.verdict.value}: {found.reason}"
@@ -155,10 +189,14 @@ class Intake:
             if incident.state is IncidentState.OPEN:
                 self._open(incident, cluster) if incident.health == Health.UNHEALTHY else self._start(incident)
         self._taken_back(event, seen, speaks_against(event, cluster))
-        if event.health is Health.HEALTHY and seen:
+        if event.health is not Health.UNHEALTHY and seen:
             rest = admit(event, [i for i in candidates if i not in seen], cluster, self.policy, self.now)
-            if rest.verdict is IntakeVerdict.RECOVER:
-                self._recovered(self._stored(rest), cluster)
+            if rest.verdict in {IntakeVerdict.RECOVER, IntakeVerdict.TOLD}:
+                stored = self._stored(rest)
+                self._taken_back(event, stored, rest.withdraw)
+                if rest.verdict is IntakeVerdict.RECOVER:
+                    self._recovered(stored, cluster)
+        if event.health is Health.HEALTHY and seen:
             self._recovered([i for i in seen if i.health == Health.HEALTHY], cluster)
 
     def _taken_back(self, event: Event, incidents: Sequence[Incident], why: str) -> None:

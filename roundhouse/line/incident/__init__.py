@@ -26,8 +26,8 @@ from roundhouse.line.incident.record import (
 )
 
 __all__ = [
-    "SHOWS",
     "RECOVERY",
+    "SHOWS",
     "Attempt",
     "Evidence",
     "Incident",

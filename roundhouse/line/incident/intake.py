@@ -136,12 +136,14 @@ def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | No
             return _note("a recorded event, sent again: HyperPod does not report this node as failed now")
     if event.source is Source.LIVE and (known := _not_lost(event, candidates, cluster)):
         return _note(known)
-    if event.code == LOST_READY and cluster is not None and _scaling(event, cluster):
-        return _ignore("nodes come and go while a group is being scaled: current and target count differ")
+    if noise := _noise(event, cluster):
+        return _ignore(noise)
     mine = [i for i in candidates if i.instance_id == subject_of(event) and i.cause is event.cause]
     current = _newest([i for i in mine if i.state is not IncidentState.CLOSED]) or _twin(event, candidates)
     if current is None and event.source is Source.SLURM and (busy := _in_repair(event, candidates)) is not None:
         return _note(f"Slurm misses a node that {busy.incident_id} has drained and repairs: expected")
+    if current is None and (patching := _patched(event, cluster)):
+        return replace(_note(f"Slurm misses a node that HyperPod patches ({patching}): expected"), again=True)
     if current is not None:
         good = event.source_time < current.last_event_at and current.health == Health.HEALTHY
         if good and not overrules(event, current):
@@ -187,6 +189,7 @@ def _recover(event: Event, candidates: Sequence[Incident], cluster: Cluster | No
     if event.source is Source.REPLAY:
         return _note("a recorded event, sent again")
     mine = [i for i in candidates if i.instance_id == subject_of(event) or i.current_instance_id == event.instance_id]
+    mine = [i for i in mine if i.cause is not CauseClass.MAINTENANCE]  # a healthy node is maintained all the same
     every_cause = event.source is Source.NODE_HEALTH
     running = [i for i in mine if i.state is not IncidentState.CLOSED and (every_cause or i.cause is event.cause)]
     changed = tuple(with_event(i, event) for i in running if event.source_time > i.last_event_at and believed(event, i))
@@ -235,6 +238,21 @@ def _only_healthy(incident: Incident) -> bool:
 def _repaired_at(incident: Incident) -> datetime | None:
     """When the repair was called that ended it, and had time to begin; None when something else did."""
     return incident.attempts[-1].at + SHOWS if incident.outcome is Outcome.REPAIRED and incident.attempts else None
+
+
+def _noise(event: Event, cluster: Cluster | None) -> str:
+    """Why a warning that nodes are not ready says nothing now; "" for all else."""
+    if event.code != LOST_READY or cluster is None:
+        return ""
+    if _scaling(event, cluster):
+        return "nodes come and go while a group is being scaled: current and target count differ"
+    return "nodes come and go while HyperPod patches them" if cluster.patching(event.group) else ""
+
+
+def _patched(event: Event, cluster: Cluster | None) -> str:
+    """How HyperPod patches the node that Slurm misses, in words; "" when it does not, or speaks against it itself."""
+    node = _node(event, cluster) if event.source is Source.SLURM else None
+    return cluster.patching(node.group) if cluster is not None and node is not None else ""
 
 
 def _scaling(event: Event, cluster: Cluster) -> bool:

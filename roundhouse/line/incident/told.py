@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roundhouse.line.event import Event, Health, Source
+from roundhouse.line.event import CauseClass, Event, Health, Source
 from roundhouse.line.incident.record import Incident, IncidentState, Other
-from roundhouse.line.state import Cluster
+from roundhouse.line.state import Cluster, NodeStatus
 
 OTHERS_KEPT = 20
 CHANGES_NODE = frozenset({"reboot", "replace", "delete"})
@@ -53,9 +53,32 @@ def speaks_against(event: Event, cluster: Cluster | None) -> str:
     return f"HyperPod says that it will {event.proposed_action} it"
 
 
+def overtaken(incident: Incident, cluster: Cluster) -> str:
+    """Why live state speaks against a question about the incident's node, in words; "" when it does not.
+
+    Not being listed is no sign: lists lag behind.
+    """
+    if cluster.status == "Deleting":
+        return _WHOLE["cluster_deleting"]
+    if incident.attempts:
+        return ""  # what the node does now may be our own doing
+    instance = incident.current_instance_id or incident.instance_id
+    node = cluster.by_instance(instance)
+    heir = cluster.by_logical(incident.logical_id) if incident.logical_id else None
+    if node is None and heir is not None and heir.instance_id and instance.startswith("i-"):
+        return f"{heir.instance_id} stands in the place of {instance} now"
+    if patched := cluster.patching(node.group if node else incident.group):
+        return f"HyperPod is patching: {patched}"
+    at_work = {NodeStatus.PENDING, NodeStatus.SHUTTING_DOWN, NodeStatus.DEEP_HEALTH_CHECK}
+    return f"HyperPod has it {node.status}: somebody is at work on it" if node and node.status in at_work else ""
+
+
 def concerned(event: Event, candidates: Sequence[Incident]) -> list[Incident]:
-    """The open incidents that the event is about: of the instance, of the node behind it, of a group, or all."""
-    mine = [i for i in candidates if i.state is not IncidentState.CLOSED]
+    """The open incidents that the event is about: of the instance, of the node behind it, of a group, or all.
+
+    Those of maintenance look at live state themselves, and keep their evidence for Health's windows.
+    """
+    mine = [i for i in candidates if i.state is not IncidentState.CLOSED and i.cause is not CauseClass.MAINTENANCE]
     if of_the_whole(event):
         known = event.source is Source.CLOUDTRAIL
         return [i for i in mine if (known or i.asked) and event.group in {None, i.group}]
