@@ -92,7 +92,7 @@ class Actor:
         if not admission.allowed:
             return {"status": "decide", "reason": admission.reason, "wait_s": self.policy.poll_s}
         try:
-            claimed = self.ledger.put(action.claim(decision, incident, now, attempt))
+            claimed = self.ledger.put(_with_count(action.claim(decision, incident, now, attempt), facts))
         except ConditionFailed:
             return {
                 "status": "wait",
@@ -248,6 +248,14 @@ class Actor:
         if again.verdict is Verdict.WAIT and again.guard is Guard.JOB:
             return {"status": "wait", "reason": again.reason, "wait_s": wait_s}
         return {"status": "decide", "reason": again.reason, "wait_s": wait_s}
+
+
+def _with_count(entry: LedgerEntry, facts: Facts) -> LedgerEntry:
+    """A delete remembers its group's target: when that is reached again, the count is restored, by whomever."""
+    group = facts.cluster.groups.get(entry.group or "") if facts.cluster else None
+    if entry.kind != Rung.DELETE_RESTORE.value or group is None:
+        return entry
+    return replace(entry, from_count=group.target)
 
 
 def _made(incident: Incident, decision: Decision) -> bool:
