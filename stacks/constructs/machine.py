@@ -15,6 +15,7 @@ from stacks.constructs.access import role_for
 from stacks.constructs.code import ROOT
 from stacks.constructs.logs import RETENTION
 from stacks.deployment import Deployment
+from stacks.functions import STILL_CALLED
 from stacks.permissions import MACHINES, Grant
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
@@ -42,7 +43,9 @@ class StateMachine(Construct):
         if unknown := sorted(wanted - functions.keys() - values.keys()):
             raise ValueError(f"{path.relative_to(ROOT)}: no function and no value for {', '.join(unknown)}")
         called = {each: functions[each] for each in sorted(wanted & functions.keys())}
-        invoke = Grant(("lambda:InvokeFunction",), tuple(f"function:{each}" for each in called))
+        # an execution keeps the definition it began with, but not the role's policy of then
+        callable_ = {**called, **{each: functions[each] for each in STILL_CALLED.get(name, ())}}
+        invoke = Grant(("lambda:InvokeFunction",), tuple(f"function:{each}" for each in callable_))
         machine_name = deployment.names.state_machine(name)
         log = logs.LogGroup(
             self,
@@ -68,7 +71,7 @@ class StateMachine(Construct):
                 service="states.amazonaws.com",
                 grants=(invoke, *MACHINES[name]),
                 deployment=deployment,
-                made={f"function:{each}": function.function_arn for each, function in called.items()},
+                made={f"function:{each}": function.function_arn for each, function in callable_.items()},
             ),
             # execution data holds task tokens, which nobody but the executor may read
             logs=sfn.LogOptions(destination=log, level=sfn.LogLevel.ALL, include_execution_data=False),

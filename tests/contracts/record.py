@@ -1,4 +1,4 @@
-"""Writes down the form of what one piece of our code leaves for another, as it is today: `python -m tests.contracts.record`.
+"""Writes down what one piece of our code leaves for another, as it is today: `python -m tests.contracts.record`.
 
 A file is written once and never again: what has once been stored has to be read for ever. Only what is new gets a file.
 Definitions and function answers of a release are written by `--release`, which replaces those of the release before.
@@ -95,7 +95,7 @@ def document(kind: type[Any]) -> dict[str, Any]:
 
 def release() -> None:
     """The definitions of now, and the members of every answer that a function gives to them in `runs.py`."""
-    from tests.contracts.runs import answers  # noqa: PLC0415 - the whole line, which records alone do not need
+    from tests.contracts.runs import answers
 
     for path in sorted((ROOT / "statemachines").glob("*.asl.json")):
         (RELEASED / path.name).write_text(path.read_text())

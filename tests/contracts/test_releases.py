@@ -80,4 +80,3 @@ def test_a_status_that_a_released_definition_does_not_know_does_no_harm(
                 strays[task, status] = (then, today)
     asl.definition.cache_clear()
     assert strays == {}
-

@@ -8,8 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from stacks.constructs import machine
 from stacks.deployment import Deployment
 from stacks.functions import FUNCTIONS
+from tests.contracts.record import RELEASED, placeholders
 from tests.stacks.conftest import synthesize
 from tests.stacks.templates import Templates
 
@@ -81,3 +85,32 @@ def test_a_changed_function_gets_a_new_version_and_no_other_does(deployment: Dep
     )
     moved = {name for name in before if before[name] != after[name]}
     assert moved == {"roundhouse-test-answer-slack", "roundhouse-test-post-slack"}
+
+
+def _invoked(templates: Templates, name: str) -> set[str]:
+    """Functions that a state machine's role may call."""
+    (role,) = [
+        resource
+        for _, logical_id, resource in templates.of_type("AWS::IAM::Role")
+        if logical_id.startswith(f"{name.replace('_', '')}Role")
+    ]
+    texts = _texts(templates.resolve("Workflows", role["Properties"]["Policies"]))
+    return {
+        found[1].removeprefix("roundhouse-test-").replace("-", "_")
+        for text in texts
+        if (found := FUNCTION.search(text))
+    }
+
+
+@pytest.mark.parametrize("path", sorted(RELEASED.glob("*.asl.json")), ids=lambda path: path.name)
+def test_executions_of_the_released_definition_may_still_call_their_functions(path: Path, templates: Templates) -> None:
+    """A running execution keeps its definition and gets the role's policy of now."""
+    assert placeholders(path.read_text()) & FUNCTIONS.keys() <= _invoked(templates, path.name.split(".")[0])
+
+
+def test_a_function_that_left_the_definition_stays_callable(
+    deployment: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "STILL_CALLED", {"create_cluster": ("close_incident",)})
+    templates = Templates.read(synthesize(deployment, tmp_path / "out"))
+    assert "close_incident" in _invoked(templates, "create_cluster")
