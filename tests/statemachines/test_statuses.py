@@ -35,6 +35,9 @@ from roundhouse.steps import (
     watch,
 )
 from roundhouse.steps.maintenance import mind
+from roundhouse.steps.rehearsal import begin as rehearsal_begin
+from roundhouse.steps.rehearsal import end as rehearsal_end
+from roundhouse.steps.rehearsal import look as rehearsal_look
 from tests.steps import asl
 
 VALUES = (("cluster_name", "train"), ("controller_timeout_s", "3600"), ("poll_s", "60"))
@@ -108,11 +111,23 @@ MAINTAIN: dict[str, dict[str, str]] = {
     },
     "ReadApproval": {"approve": "Mind", "ask_again": "AskPeople", "deny": "Resume", "outdated": "Mind"},
 }
-MACHINES = {"create_cluster": CREATE, "remediate_node": REMEDIATE, "maintain_node": MAINTAIN}
+REHEARSE: dict[str, dict[str, str]] = {
+    "BeginRehearsal": {"watch": "WaitForNode", "clear": "ClearLeftover", "wait": "WaitToBegin", "done": "Finished"},
+    "ClearLeftover": {"wait": "WaitToClear", "gone": "BeginRehearsal"},
+    "WatchRehearsal": {"wait": "WaitForNode", "over": "EndRehearsal"},
+    "EndRehearsal": {"wait": "WaitForEnd", "gone": "NextScripts"},
+}
+MACHINES = {
+    "create_cluster": CREATE,
+    "remediate_node": REMEDIATE,
+    "maintain_node": MAINTAIN,
+    "rehearse": REHEARSE,
+}
 # Tasks whose answer is passed on whatever it says.
 STRAIGHT = {
     "create_cluster": {"Preflight", "ReadController", "FinishAfterError", "AskPeople"},
     "maintain_node": {"Cordon", "Release", "Resume", "Close", "CloseAfterError", "AskPeople"},
+    "rehearse": set(),
     "remediate_node": {"RestoreCount", "Resume", "Close", "CloseAfterError", "AskPeople"},
 }
 
@@ -147,6 +162,10 @@ def returned(machine: str, task: str) -> set[str]:
         ("create_cluster", "Finish"): {status for status, _ in finish.ENDINGS.values()} | {"failed"},
         ("maintain_node", "Mind"): set(mind.STATUS.values()) | literal_statuses(mind),
         ("maintain_node", "ReadApproval"): {people.APPROVE.choice, people.DENY.choice, "ask_again", "outdated"},
+        ("rehearse", "BeginRehearsal"): literal_statuses(rehearsal_begin),
+        ("rehearse", "ClearLeftover"): _answers(rehearsal_end.end),
+        ("rehearse", "WatchRehearsal"): literal_statuses(rehearsal_look),
+        ("rehearse", "EndRehearsal"): _answers(rehearsal_end.end),
         ("remediate_node", "Decide"): DECISIONS,
         ("remediate_node", "Cordon"): literal_statuses(cordon.cordon),
         ("remediate_node", "ReadApproval"): {people.APPROVE.choice, people.DENY.choice, "ask_again", "outdated"},
@@ -155,6 +174,14 @@ def returned(machine: str, task: str) -> set[str]:
         ("remediate_node", "Prove"): literal_statuses(prove),
     }
     return by_task[machine, task]
+
+
+def _answers(source: Any) -> set[str]:
+    """Every constant that is given to `_answer` as the status."""
+    calls = [n for n in ast.walk(ast.parse(inspect.getsource(source))) if isinstance(n, ast.Call)]
+    given = [c.args[0] for c in calls if isinstance(c.func, ast.Name) and c.func.id == "_answer"]
+    branches = [b for each in given for b in ((each.body, each.orelse) if isinstance(each, ast.IfExp) else (each,))]
+    return {str(each.value) for each in branches if isinstance(each, ast.Constant)}
 
 
 def _words(source: Any) -> set[str]:
@@ -171,7 +198,7 @@ def states(machine: str) -> dict[str, Any]:
 def route(machine: str, task: str, status: str) -> str:
     """The state that a task's answer leads to."""
     choice = states(machine)[states(machine)[task]["Next"]]
-    scope = {"states": {"input": {"status": status}}, "decision": {"status": "act"}, "polls": 0}
+    scope = {"states": {"input": {"status": status}}, "decision": {"status": "act"}, "polls": 0, "cause": ""}
     taken = next((c for c in choice["Choices"] if asl.evaluate(c["Condition"], scope) is True), None)
     return str(taken["Next"] if taken else choice["Default"])
 
@@ -218,6 +245,7 @@ def test_every_circle_waits(machine: str) -> None:
     }
     # These go round at most once: what a look has just found changes what the next plan says.
     once = {("StageState", "PlanStage"), ("Answer", "PlanStage"), ("NodeBack", "Decide"), ("Proved", "Decide")}
+    once |= {("Cleared", "BeginRehearsal"), ("NextScripts", "BeginRehearsal")}  # something is gone; the next scripts
 
     def circles(name: str, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         if name in path:

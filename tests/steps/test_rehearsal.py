@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -429,7 +430,7 @@ def test_what_a_stopped_execution_left_is_deleted_by_the_schedule() -> None:
     world.stop("r-1")
     assert world.tidy() == {"cleared": [], "left": []}, "it may live: it was looked at just now"
     for _ in range(10):
-        world.clock.at = world.now + samples.timedelta(minutes=15)
+        world.clock.at = world.now + timedelta(minutes=15)
         world.clusters.settle()
         world.tidy()
     assert world.clusters.standing() == []
@@ -443,7 +444,7 @@ def test_what_a_stopped_execution_left_is_deleted_by_the_next_rehearsal() -> Non
     world.rehearse()
     world.run(for_s=200)
     world.stop("r-1")
-    world.clock.at = world.now + samples.timedelta(hours=1)
+    world.clock.at = world.now + timedelta(hours=1)
     [left] = world.clusters.standing()
     world.clusters.outcome = succeed
     world.rehearse("r-2")
@@ -462,7 +463,7 @@ def test_a_cluster_that_only_the_ledger_knows_is_cleared_by_its_tags() -> None:
     for _ in range(3):
         world.tidy()
         world.clusters.settle()
-        world.clock.at = world.now + samples.timedelta(minutes=15)
+        world.clock.at = world.now + timedelta(minutes=15)
     assert world.clusters.standing() == []
 
 
@@ -474,7 +475,7 @@ def test_the_schedule_raises_an_alarm_over_what_it_cannot_delete() -> None:
     world.rehearsals.records.clear()
     world.clusters.refuse += [("delete", Conflict("busy"))] * 100
     world.tidy()
-    world.clock.at = world.now + samples.timedelta(hours=3)
+    world.clock.at = world.now + timedelta(hours=3)
     with pytest.raises(Conflict, match="still stand and cost money: train-rehearsal-"):
         world.tidy()
     assert [n for n in titles(world, NoticeKind.RUN_STOPPED) if "still stands" in n]
@@ -525,7 +526,7 @@ def test_an_execution_is_stopped_at_any_call_and_nothing_stays(after: bool) -> N
         world.rehearse()
         world.run()
         for _ in range(12):
-            world.clock.at = world.now + samples.timedelta(minutes=15)
+            world.clock.at = world.now + timedelta(minutes=15)
             world.clusters.settle()
             world.tidy()
         assert world.clusters.standing() == [], world.gate.died

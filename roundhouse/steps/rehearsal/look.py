@@ -59,8 +59,12 @@ def look(
             )
         )
     result = rehearsal.result.value if rehearsal.result else None
-    status = "over" if result else "wait"
-    return {"status": status, "wait_s": spec.waits.poll_s, "result": result, "reason": rehearsal.reason}
+    return {
+        "status": "over" if result else "wait",
+        "wait_s": spec.waits.poll_s,
+        "result": result,
+        "reason": rehearsal.reason,
+    }
 
 
 def _judged(
