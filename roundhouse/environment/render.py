@@ -21,7 +21,9 @@ def policy(env: Environment) -> line.Policy:
     return line.Policy(
         environment=env.name,
         cluster=env.cluster.name,
-        rules={cause: line.Rule(rule.mode, rule.ladder, rule.grace) for cause, rule in section.rules.items()},
+        rules={
+            cause: line.Rule(rule.mode, rule.ladder, rule.grace, rule.lead) for cause, rule in section.rules.items()
+        },
         budgets={rung: line.Budget(budget.per_day, budget.cooldown) for rung, budget in section.budgets.items()},
         breaker=line.BreakerLimits()
         if breaker is None

@@ -95,6 +95,9 @@ def _group(group: GroupSpec) -> tuple[str, ...]:
 def _rules(rules: Policy) -> Iterator[tuple[str, ...]]:
     for cause in CauseClass:
         rule = rules.rule(cause)
+        if cause is CauseClass.MAINTENANCE:
+            yield cause.value, rule.mode.value, "drain → return", f"{duration(rule.lead_s)} before the window"
+            continue
         yield cause.value, rule.mode.value, " → ".join(rung.value for rung in rule.ladder), duration(rule.grace_s)
 
 

@@ -194,6 +194,19 @@ TABLE: dict[str, tuple[list[dict[str, Any]], list[tuple[dict[str, Any], str, str
             ({"policy.rules.capacity": {"mode": "act"}}, "policy.rules.capacity.mode", "does not help"),
         ],
     ),
+    "maintenance_has_a_lead_and_no_ladder": (
+        [
+            {"policy.rules": {"maintenance": {"mode": "act", "lead": "30m"}}, "policy.breaker": GONE},
+            {"policy.rules.maintenance": {"mode": "observe"}},
+        ],
+        [
+            ({"policy.rules.hardware.lead": "1h"}, "policy.rules.hardware.lead", "only maintenance"),
+            ({"policy.rules.maintenance": {"lead": "1m"}}, "policy.rules.maintenance.lead", "jobs"),
+            ({"policy.rules.maintenance": {"lead": "8d"}}, "policy.rules.maintenance.lead", "jobs"),
+            ({"policy.rules.maintenance": {"grace": "10m"}}, "policy.rules.maintenance.grace", "climb"),
+            ({"policy.rules.maintenance": {"ladder": ["human"]}}, "policy.rules.maintenance.ladder", "climb"),
+        ],
+    ),
     "acting_needs_a_breaker": (
         [
             {"policy.breaker": GONE, "policy.rules.hardware.mode": "ask"},

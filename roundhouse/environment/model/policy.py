@@ -26,6 +26,7 @@ class Rule(Section):
     mode: LaxMode = Mode.OBSERVE
     ladder: Annotated[Several[LaxRung], Field(min_length=1)] = (Rung.REBOOT, Rung.REPLACE, Rung.HUMAN)
     grace: Duration = 600
+    lead: Duration = 7200
 
 
 class Budget(Section):

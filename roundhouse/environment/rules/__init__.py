@@ -40,6 +40,7 @@ RULES: tuple[Rule, ...] = (
     policy.rungs_are_performed,
     policy.some_causes_are_only_observed,
     policy.acting_needs_a_breaker,
+    policy.maintenance_has_a_lead_and_no_ladder,
     policy.breaker_limits_agree,
     policy.grace_leaves_room,
     policy.budgets_are_for_repairs,

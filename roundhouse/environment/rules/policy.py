@@ -14,6 +14,7 @@ from roundhouse.line.policy import LEAST_GRACE_S, Mode
 
 PERFORMED = {Rung.REBOOT, Rung.REPLACE, Rung.DELETE_RESTORE, Rung.HUMAN}
 REPAIRS = [rung for rung in Rung if rung.changes_hyperpod]
+LEAST_LEAD_S, MOST_LEAD_S = 300, 7 * 86400
 # Repairing a node does not help against these: no capacity to replace it with, a fault of the whole, or not understood.
 ONLY_OBSERVED = {CauseClass.CAPACITY, CauseClass.CLUSTER, CauseClass.UNKNOWN}
 
@@ -47,10 +48,29 @@ def acting_needs_a_breaker(env: Environment, catalog: Catalog) -> Iterator[Probl
     if env.policy.breaker is not None:
         return
     for cause, rule in env.policy.rules.items():
+        if cause is CauseClass.MAINTENANCE:
+            continue  # it drains; that destroys nothing
         if rule.mode is Mode.ACT and any(rung.destructive for rung in rule.ladder):
             reason = "this rule may destroy instances without asking, and [policy.breaker] is not given"
             remedy = "Add [policy.breaker] with limits that you have thought about, or ask instead"
             yield Problem(f"policy.rules.{cause}.mode", shown(rule.mode.value), reason, remedy)
+
+
+def maintenance_has_a_lead_and_no_ladder(env: Environment, catalog: Catalog) -> Iterator[Problem]:
+    """A drain before maintenance climbs no ladder and waits for nobody's repair; no other rule has a lead."""
+    for cause, rule in env.policy.rules.items():
+        given, path = rule.model_fields_set, f"policy.rules.{cause}"
+        if cause is not CauseClass.MAINTENANCE:
+            if "lead" in given:
+                reason = "only maintenance has a window to come before"
+                yield Problem(f"{path}.lead", f"{rule.lead} s", reason, "Leave it out")
+            continue
+        for key in sorted(given & {"ladder", "grace"}):
+            reason = "a node is drained before its maintenance and returned after it: there is nothing to climb"
+            yield Problem(f"{path}.{key}", "", reason, "Leave it out")
+        if not LEAST_LEAD_S <= rule.lead <= MOST_LEAD_S:
+            reason = "that is how long jobs get to end, and the node takes no new ones"
+            yield Problem(f"{path}.lead", f"{rule.lead} s", reason, 'Choose from "5m" to "7d"')
 
 
 def breaker_limits_agree(env: Environment, catalog: Catalog) -> Iterator[Problem]:
@@ -74,7 +94,7 @@ def grace_leaves_room(env: Environment, catalog: Catalog) -> Iterator[Problem]:
     if env.cluster.node_recovery != "Automatic":
         return
     for cause, rule in env.policy.rules.items():
-        if rule.mode is not Mode.OBSERVE and rule.grace < LEAST_GRACE_S:
+        if cause is not CauseClass.MAINTENANCE and rule.mode is not Mode.OBSERVE and rule.grace < LEAST_GRACE_S:
             reason = "HyperPod repairs nodes by itself (node_recovery Automatic) and needs time to begin"
             yield Problem(f"policy.rules.{cause}.grace", f"{rule.grace} s", reason, 'Give it at least "5m"')
 

@@ -140,6 +140,8 @@ def _was_due(incident: Incident) -> bool:
 def _drained(facts: Facts, view: View, window: Window | None) -> Mind:
     """Drained by us: until the last window that is near is over, then proved, then back. A new instance is no part of
     the work: it is proved at once, since the drain that it has inherited with its name is ours."""
+    if facts.incident.undrained_at is not None:
+        return _close(Outcome.IGNORED, "our drain was taken back by hand: people want the node in use")
     if facts.pause is not None and (window is None or view.node is None or facts.now < window.starts - facts.lead):
         pause = facts.pause
         reason = f"paused by {pause.by} since {pause.since:%d %b %H:%M} UTC: {pause.why}; our drain stays until then"

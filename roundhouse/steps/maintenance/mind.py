@@ -9,6 +9,7 @@ from typing import Any
 from roundhouse.line import maintenance, proof
 from roundhouse.line.breaker import BreakerStatus
 from roundhouse.line.decision import Guard
+from roundhouse.line.drains import after_snapshot
 from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Incident, Outcome
 from roundhouse.line.maintenance import Facts, Mind, Move
@@ -39,6 +40,9 @@ class Minder:
         `returned` (proved) · `human` (not proved: it stays drained) · `close`, with `outcome` where it ends."""
         incident = revise(self.incidents, incident_id, lambda same: same)
         facts = self.gathering.facts(incident, now)
+        if facts.cluster is not None and (snapshot := facts.cluster.slurm) is not None:
+            incident = revise(self.incidents, incident_id, lambda i: after_snapshot(i, snapshot))
+            facts = replace(facts, incident=incident)
         minded = maintenance.decide(facts)
         if minded.due and self._signal(facts):
             facts = replace(facts, breaker=guard.load(self.breaker, self.policy.cluster))
