@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
-
 from functions import runtime
+from functions.batch import each_message
 from roundhouse.contracts.names import HEALTH_SOURCE
 from roundhouse.steps.intake import Intake, envelope_of
 from roundhouse.steps.maintenance.hear import Hearing
@@ -44,11 +43,9 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         now=intake.now,
     )
 
-    def take(record: SQSRecord) -> None:
-        envelope = envelope_of(record.body)
+    def take(record: Mapping[str, Any]) -> None:
+        envelope = envelope_of(record["body"])
         for told in (hearing if envelope.get("source") == HEALTH_SOURCE else intake).take(envelope):
-            runtime.logger.info(told, message_id=record.message_id)
+            runtime.logger.info(told, message_id=record["messageId"])
 
-    # A batch that fails whole answers like any other: the queue counts the tries and keeps the dead letters.
-    processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
-    return dict(process_partial_response(event=event, record_handler=take, processor=processor, context=context))
+    return each_message(event, take)
