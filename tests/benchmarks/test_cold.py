@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import json
+
+from benchmarks.cold import main
+
+
+def test_the_last_line_has_the_start_of_a_function(capsys):
+    assert main(["intake_signals", "read_health_log"], times=1) == 0
+    figures = json.loads(capsys.readouterr().out.splitlines()[-1])
+    intake = figures["functions"]["intake_signals"]
+    assert figures["failed"] == {}
+    assert figures["no_first_event"] == []
+    assert figures["intake_ms"] > figures["functions"]["read_health_log"]["import_ms"] > 0
+    assert intake["as_shipped_ms"] > intake["import_ms"] + intake["first_ms"], "compiling takes time"
+
+
+def test_a_function_without_a_first_event_is_told(capsys):
+    assert main(["no_such_function"], times=1) == 1
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["no_first_event"] == ["no_such_function"]
