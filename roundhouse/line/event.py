@@ -30,7 +30,14 @@ class Source(StrEnum):
         return self in _BY_AWS
 
 
-_BY_AWS = {Source.NODE_HEALTH, Source.CLUSTER_EVENT, Source.STATE_CHANGE, Source.AWS_HEALTH, Source.CLOUDTRAIL, Source.LIVE}
+_BY_AWS = {
+    Source.NODE_HEALTH,
+    Source.CLUSTER_EVENT,
+    Source.STATE_CHANGE,
+    Source.AWS_HEALTH,
+    Source.CLOUDTRAIL,
+    Source.LIVE,
+}
 
 
 class Health(StrEnum):

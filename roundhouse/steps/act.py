@@ -15,7 +15,7 @@ from roundhouse.errors import AwsFailure, ConditionFailed, InvalidRequest, NotFo
 from roundhouse.line import action
 from roundhouse.line.action import SHOWS_EFFECT_S, Effect, Result
 from roundhouse.line.approval import ApprovalStatus
-from roundhouse.line.decision import Decision, Facts, Guard, Verdict, recheck
+from roundhouse.line.decision import WATCHED, Decision, Facts, Guard, Verdict, recheck
 from roundhouse.line.incident import Attempt, Incident, IncidentState, begin_step, end_step, with_attempt
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Policy
@@ -259,10 +259,10 @@ def _with_count(entry: LedgerEntry, facts: Facts) -> LedgerEntry:
 
 
 def _made(incident: Incident, decision: Decision) -> bool:
-    """True when the incident's newest attempt is this very call, and how it went is not written down yet."""
+    """True when the incident's newest attempt is this very call, and it is still to be watched to its end."""
     last = incident.attempts[-1] if incident.attempts else None
     same = last is not None and (last.rung, last.instance_id) == (decision.rung, decision.instance_id)
-    return same and last is not None and last.result == "called"
+    return same and last is not None and last.result in WATCHED
 
 
 def _told_of_lost(decision: Decision, incident: Incident, facts: Facts) -> ClusterEvent | None:

@@ -93,7 +93,7 @@ def run(
     """Run the machine; yields what it sleeps for, and is sent a token's answer (`None`: nobody answered)."""
     variables: dict[str, Any] = {}
     name, given = machine["StartAt"], execution.given
-    while True:
+    while execution.status == "RUNNING":  # else it was stopped while a task was at work, which it does not hinder
         state = machine["States"][name]
         execution.visited.append(name)
         scope = {**variables, "states": {"input": given, "context": {"Execution": {"Name": execution.name}}}}

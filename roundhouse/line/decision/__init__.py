@@ -4,12 +4,13 @@ from roundhouse.line.decision.decide import applied, decide, held_since, recheck
 from roundhouse.line.decision.explain import explain
 from roundhouse.line.decision.facts import Facts
 from roundhouse.line.decision.guards import compute_targets
-from roundhouse.line.decision.looks import CAPACITY_ADVICE, CONTROLLER_ADVICE
+from roundhouse.line.decision.looks import CAPACITY_ADVICE, CONTROLLER_ADVICE, WATCHED
 from roundhouse.line.decision.verdict import Decision, Guard, Verdict
 
 __all__ = [
     "CAPACITY_ADVICE",
     "CONTROLLER_ADVICE",
+    "WATCHED",
     "Decision",
     "Facts",
     "Guard",

@@ -7,7 +7,7 @@ from roundhouse.line.decision.looks.cluster import CAPACITY_ADVICE, PATCHING, bu
 from roundhouse.line.decision.looks.hyperpod import AUTO_RESUME, auto_resume, grace, ignored_reason, switched_on
 from roundhouse.line.decision.looks.made import close, human, wait
 from roundhouse.line.decision.looks.news import failed_launch, powered_off, recovered, repaired_meanwhile, unknown_cause
-from roundhouse.line.decision.looks.others import MISSING, called, gone, in_hand
+from roundhouse.line.decision.looks.others import MISSING, WATCHED, called, gone, in_hand
 from roundhouse.line.decision.looks.role import CONTROLLER_ADVICE, controller_missing, role
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "CONTROLLER_ADVICE",
     "MISSING",
     "PATCHING",
+    "WATCHED",
     "auto_resume",
     "busy_cluster",
     "called",

@@ -16,6 +16,9 @@ from roundhouse.line.theirs import Phase, is_termination, repair_phase
 COMING = frozenset({NodeStatus.PENDING, NodeStatus.DEEP_HEALTH_CHECK, NodeStatus.SHUTTING_DOWN})
 MISSING = "missing"  # name of the step that runs while the node is not listed
 
+PROVING = IncidentState.PROVING
+WATCHED = frozenset({"called", "proved", "inconclusive"})  # results of an attempt that its incident may still wait for
+
 
 def gone(view: View) -> Decision | None:
     """The instance is not there any more: whatever was wrong with it, there is nothing left to repair.
@@ -96,8 +99,11 @@ def called(view: View) -> Decision | None:
     """
     incident = view.facts.incident
     last = incident.attempts[-1] if incident.attempts else None
-    if last is None or last.result != "called":
+    if last is None or last.result not in WATCHED:
         return None
+    if last.result != "called":  # proved, or not; the end was not written down, and the node is proved again
+        again = f"{last.rung.in_words} {last.instance_id} was {last.result} before, and not closed: it is proved again"
+        return Decision(Verdict.ACT, again, last.rung, last.instance_id) if incident.state is PROVING else None
     mine = [entry for entry in view.facts.history.entries if entry.incident_id == incident.incident_id]
     under_way = any(
         entry.state in {"CLAIMED", "CALLED", "UNKNOWN"}
@@ -107,7 +113,7 @@ def called(view: View) -> Decision | None:
     # The ledger may be the one that has ended, or lost, what the incident still waits for; but a count that somebody
     # else has restored brings no node of ours back.
     restored = any(entry.kind == "add_nodes" and entry.state == "CONFIRMED" for entry in mine)
-    waits = incident.state in {IncidentState.ACTING, IncidentState.PROVING} and not restored
+    waits = incident.state in {IncidentState.ACTING, PROVING} and not restored
     if not under_way and not waits:
         return None
     reason = f"{last.rung.in_words} {last.instance_id} was called already: it is watched to its end"
