@@ -40,8 +40,9 @@ class ApprovalsStack(Stack):
     ) -> None:
         super().__init__(scope, id, **options)
         factory = FunctionFactory(self, deployment, made, queues)
+        told = {"answer_slack": {"SLACK_APP_ID": deployment.slack_app_id}} if deployment.slack_app_id else {}
         self.functions: dict[str, lambda_.Alias] = {
-            name: factory.make(name) for name in ("answer_slack", "settle_approval", "post_slack")
+            name: factory.make(name, told.get(name)) for name in ("answer_slack", "settle_approval", "post_slack")
         }
         factory.reads_queue(self.functions["settle_approval"], SETTLE_QUEUE, batch=1, at_once=5)
         factory.reads_queue(self.functions["post_slack"], OUTBOX_QUEUE, batch=5, at_once=2)

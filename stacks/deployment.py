@@ -30,6 +30,7 @@ class Deployment:
     cluster: ClusterSpec
     slack_secret: str
     slack_api_url: str = "https://slack.com/api/"
+    slack_app_id: str = ""
     protected: bool = True
     log_days: int = 90
     reconcile_s: int = 900
@@ -42,6 +43,7 @@ class Deployment:
             cluster=render_cluster(environment),
             slack_secret=environment.slack.secret_name,
             slack_api_url=environment.slack.api_url,
+            slack_app_id=environment.slack.app_id or "",
             protected=environment.deployment.deletion_protection,
             log_days=environment.deployment.log_retention_days,
             reconcile_s=environment.deployment.reconcile_every,

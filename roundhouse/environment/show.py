@@ -136,6 +136,8 @@ def _hints(env: Environment, catalog: Catalog) -> Iterator[str]:
         yield "No group has a discount: stages are not verified, only counted."
     if len(env.slack.approvers) == 1:
         yield "Only one person may approve: nobody can when that person is away."
+    if env.slack.app_id is None:
+        yield "slack.app_id is not given: which app drew a button is told by the signature alone."
     if env.network.free_addresses is None:
         yield "network.free_addresses is not given: whether the subnets are large enough is not checked."
     if not env.policy.rules:

@@ -86,8 +86,13 @@ def _interaction(payload: Mapping[str, Any], clicked_at: datetime, team: str, ap
     if kind != "block_actions":
         return Ignored(f"interaction of type {kind!r}: only block_actions are for us")
     user, respond_to = _text(payload, "user", "id"), _text(payload, "response_url")
-    # `team` is null in installations for a whole organisation.
-    from_team = _text(payload, "team", "id") or _text(payload, "user", "team_id")
+    # `team` is null in installations for a whole organisation, which is then named by its own id.
+    whole = team.startswith("E")
+    from_team = (
+        _text(payload, "enterprise", "id")
+        if whole
+        else _text(payload, "team", "id") or _text(payload, "user", "team_id")
+    )
     if team and from_team != team:
         return Ignored(f"team {from_team!r} is not {team!r}: refused", respond_to)
     if app and _text(payload, "api_app_id") != app:

@@ -173,3 +173,68 @@ def test_a_request_sent_again_changes_nothing(age: int, status: int) -> None:
     )
     assert answer_request(request, ports)["statusCode"] == status
     assert outside.stored == decided
+
+
+def altered(*path: str, value: Any = None, user: str = ALICE, approval: str | None = None) -> bytes:
+    """A click of `user` with one member of its payload replaced, as Slack would sign it."""
+    payload = json.loads(parse_qs(click_body(user, "approve", "i-0aaa"))["payload"][0])
+    at: Any = payload
+    for key in path[:-1]:
+        at = at.setdefault(key, {}) if isinstance(at, dict) else at[int(key)]
+    if path:
+        at[path[-1]] = value
+    if approval:
+        payload["actions"][0]["value"] = payload["actions"][0]["value"].replace("apr_7f3c", approval)
+    return ("payload=" + quote(json.dumps(payload))).encode()
+
+
+STRANGERS = {
+    "another workspace": altered("team", "id", value="T0ELSEWHERE"),
+    "another workspace, named by the user alone": altered("team", value=None).replace(b"T0AAAAAAA", b"T0ELSEWHERE"),
+    "another app": altered("api_app_id", value="A0ELSEWHERE"),
+    "no app at all": altered("api_app_id", value=None),
+    "nobody": altered("user", value=None),
+    "a bot": altered("user", value={"id": "B0AAAAAAA", "team_id": "T0AAAAAAA"}),
+    "an approver's name instead of the id": altered("user", value={"name": ALICE, "username": ALICE, "id": EVE}),
+    "somebody who is not on the list": altered(user=EVE),
+    "an approver's id in other letters": altered("user", "id", value=ALICE.lower()),
+    "a question of another environment": altered(approval="apr_0000"),
+}
+
+
+@pytest.mark.parametrize("who", STRANGERS)
+def test_a_stranger_decides_nothing_however_well_the_request_is_signed(who: str) -> None:
+    outside = Outside()
+    assert outside.request(signed(STRANGERS[who])) in {200, 400}
+    assert outside.stored == PENDING
+    assert outside.settle.approval_ids == []
+
+
+def test_the_same_click_by_the_approver_counts() -> None:
+    """Else the test above would prove nothing."""
+    outside = Outside()
+    assert outside.request(signed(altered())) == 200
+    assert outside.stored.decided_by == ALICE
+
+
+@pytest.mark.parametrize(("organisation", "counts"), [("E0AAAAAAA", True), ("E0ELSEWHERE", False), (None, False)])
+def test_an_app_of_a_whole_organisation_is_told_by_the_organisation(organisation: str | None, counts: bool) -> None:
+    outside = Outside()
+    body = altered("enterprise", value={"id": organisation} if organisation else None)
+    ports = Ports(
+        outside.approvals, outside.settle, outside.slack, FakeClock(LINE), FakeClock(WALL), SECRET, "E0AAAAAAA", ""
+    )
+    assert answer_request(signed(body), ports)["statusCode"] == 200
+    assert (outside.stored.status is ApprovalStatus.DECIDED) == counts
+
+
+@pytest.mark.parametrize("secret", ["", "   ", SECRET[:-1], SECRET.upper()])
+def test_without_the_right_secret_nobody_gets_in(secret: str) -> None:
+    outside = Outside()
+    ports = Ports(
+        outside.approvals, outside.settle, outside.slack, FakeClock(LINE), FakeClock(WALL), secret, "T0AAAAAAA", ""
+    )
+    answer = answer_request(signed(click_body(ALICE, "approve", "i-0aaa").encode()), ports)
+    assert answer["statusCode"] == 401
+    assert SECRET not in json.dumps(answer)
+    assert outside.stored == PENDING

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from roundhouse.environment import load, parse
 from roundhouse.environment.load import examine
 from roundhouse.environment.model import Environment
+from roundhouse.environment.show import hints
 from roundhouse.errors import EnvironmentInvalid
 from tests.environment.samples import GONE, GOOD, changed
 
@@ -218,3 +219,12 @@ def test_a_good_table_with_anything_in_any_place_is_an_environment_or_invalid(
             else:
                 place[path[-1]] = value
     _examined(table)
+
+
+def test_slack_app_is_optional_checked_for_its_form_and_missed() -> None:
+    named = parse(changed(**{"slack.app_id": "A0123ABCDEF"}))
+    assert not [hint for hint in hints(named) if "slack.app_id" in hint]
+    assert [hint for hint in hints(parse(changed())) if "slack.app_id" in hint]
+    [problem] = examine(changed(**{"slack.app_id": "T0123ABCDEF"}))[1]
+    assert problem.path == "slack.app_id"
+    assert "a Slack app id" in problem.reason

@@ -37,6 +37,15 @@ def test_secret_is_named_and_never_made_here(templates: Templates) -> None:
         assert variables[name]["SLACK_API_URL"] == "https://slack.com/api/"
 
 
+def test_the_app_that_may_call_is_known_where_it_is_checked(templates: Templates) -> None:
+    told = {
+        each["FunctionName"]: each["Environment"]["Variables"].get("SLACK_APP_ID")
+        for each in templates.properties("AWS::Lambda::Function")
+    }
+    assert {name for name, app in told.items() if app} == {"roundhouse-test-answer-slack"}
+    assert told["roundhouse-test-answer-slack"] == "A0123ABCDEF"
+
+
 def test_people_are_told_the_address(templates: Templates) -> None:
     outputs = templates.by_stack["Approvals"]["Outputs"]
     assert "/slack/interactions" in str(outputs["InteractionsUrl"]["Value"])

@@ -10,6 +10,7 @@ from roundhouse.environment.model.types import (
     Duration,
     SecretName,
     Several,
+    SlackApp,
     SlackChannel,
     SlackTeam,
     SlackUser,
@@ -22,6 +23,7 @@ class Slack(Section):
 
     channel: SlackChannel
     team: SlackTeam
+    app_id: SlackApp | None = None
     secret_name: SecretName
     approvers: Several[SlackUser] = ()
     api_url: ApiUrl = "https://slack.com/api/"

@@ -104,6 +104,7 @@ NodeName = Annotated[
 ]
 SlackChannel = Annotated[str, matching(r"[CG][A-Z0-9]{7,20}", "a Slack channel id (not its name)", '"C0123ABCDEF"')]
 SlackTeam = Annotated[str, matching(r"[TE][A-Z0-9]{7,20}", "a Slack workspace id", '"T0123ABCDEF"')]
+SlackApp = Annotated[str, matching(r"A[A-Z0-9]{7,20}", "a Slack app id", '"A0123ABCDEF"')]
 SlackUser = Annotated[str, matching(r"[UW][A-Z0-9]{7,20}", "a Slack user id (not a name)", '"U0123ABCDEF"')]
 SecretName = Annotated[
     str,
