@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from roundhouse.build.rehearsal import TAG
 from stacks.permissions import FUNCTIONS, MACHINES
 from tests.stacks.conftest import PLAN, ROLE
 from tests.stacks.templates import PLACE, Templates
@@ -50,8 +51,13 @@ ALLOWED: dict[str, str] = {
     "sqs:ReceiveMessage": QUEUE,
     "sqs:SendMessage": QUEUE,
     "ssm:GetParameter": rf"arn:aws:ssm:{PLACE}:parameter/roundhouse/test/(policy|cluster)",
-    "states:SendTaskSuccess": rf"arn:aws:states:{PLACE}:stateMachine:roundhouse-test-(remediate-node|create-cluster)",
-    "states:StartExecution": rf"arn:aws:states:{PLACE}:stateMachine:roundhouse-test-remediate-node",
+    "states:DescribeExecution": (
+        rf"arn:aws:states:{PLACE}:execution:roundhouse-test-(remediate-node|maintain-node|create-cluster):\*"
+    ),
+    "states:SendTaskSuccess": (
+        rf"arn:aws:states:{PLACE}:stateMachine:roundhouse-test-(remediate-node|maintain-node|create-cluster)"
+    ),
+    "states:StartExecution": rf"arn:aws:states:{PLACE}:stateMachine:roundhouse-test-(remediate-node|maintain-node)",
     **dict.fromkeys(
         (
             "logs:CreateLogDelivery",
@@ -83,7 +89,7 @@ IN_FEW_HANDS: dict[tuple[str, str], set[str]] = {
     ("dynamodb:GetItem", "table/roundhouse-test-approval-tokens"): {"settle_approval"},
     ("dynamodb:PutItem", "table/roundhouse-test-approval-tokens"): {"request_approval"},
     ("states:SendTaskSuccess", ""): {"settle_approval"},
-    ("states:StartExecution", ""): {"intake_signals"},
+    ("states:StartExecution", ""): {"intake_signals", "reconcile_line"},
     ("secretsmanager:GetSecretValue", ""): {"answer_slack", "post_slack"},
 }
 
@@ -140,6 +146,13 @@ def test_power_is_in_few_hands(action: str, part: str, roles: Mapping[str, Any])
 def test_instance_role_is_passed_to_sagemaker_alone(roles: Mapping[str, Any]) -> None:
     (statement,) = [statement for action, _, statement in roles["launch_stage"] if action == "iam:PassRole"]
     assert statement["Condition"] == {"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}}
+
+
+def test_a_rehearsal_can_delete_nothing_but_what_a_rehearsal_has_made(roles: Mapping[str, Any]) -> None:
+    statements = [statement for action, _, statement in roles["end_rehearsal"] if action == "sagemaker:DeleteCluster"]
+    assert [each.get("Condition") for each in statements] == [{"Null": {f"aws:ResourceTag/{TAG}": "false"}}]
+    tagging = [name for name, triples in roles.items() for action, _, _ in triples if action == "sagemaker:AddTags"]
+    assert "end_rehearsal" not in tagging, "who may delete by a tag may not give it"
 
 
 def test_machines_call_the_functions_of_their_definition_only(roles: Mapping[str, Any]) -> None:
