@@ -24,9 +24,9 @@ class LedgerEntry:
     """One action. `action_id` is deterministic (see `action_id`), so a second claim of the same action fails.
 
     `kind` is a rung (`reboot`, `replace`, `delete_restore`) or `create_cluster`, `add_nodes`, `delete_nodes`,
-    `update_cluster`, `delete_cluster`; `subject` is the instance id, or the group for a stage. `logical_id` lets a count
-    be restored. `from_count` and `to_count` are a group's target before and after an absolute update; of a node's
-    deletion `from_count` alone is known.
+    `update_cluster`, `delete_cluster`, `rehearse_create`, `rehearse_delete`; `subject` is the instance id, the group
+    for a stage, or the throw-away cluster's name. `logical_id` lets a count be restored. `from_count` and `to_count` are
+    a group's target before and after an absolute update; of a node's deletion `from_count` alone is known.
     """
 
     action_id: str

@@ -66,6 +66,23 @@ TABLE: dict[str, tuple[list[dict[str, Any]], list[tuple[dict[str, Any], str, str
             ),
         ],
     ),
+    "rehearsal_takes_no_reserved_capacity": (
+        [{"rehearsal.instance_type": "ml.m5.2xlarge"}, {"rehearsal.instance_type": "ml.g6.48xlarge"}],
+        [
+            (
+                {
+                    "rehearsal.instance_type": "ml.g6.48xlarge",
+                    "groups[1].discount": {
+                        "kind": "account_reservation",
+                        "az_id": "usw2-az2",
+                        "reserved_usd_per_hour": 8.0,
+                    },
+                },
+                "rehearsal.instance_type",
+                "take from it first",
+            )
+        ],
+    ),
     "plans_are_of_account": (
         [],
         [

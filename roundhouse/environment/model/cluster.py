@@ -7,7 +7,16 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from roundhouse.environment.model.base import Section
-from roundhouse.environment.model.types import ClusterName, Duration, InstanceType, RoleArn, S3Uri, ScriptName, TagKey, TagValue
+from roundhouse.environment.model.types import (
+    ClusterName,
+    Duration,
+    InstanceType,
+    RoleArn,
+    S3Uri,
+    ScriptName,
+    TagKey,
+    TagValue,
+)
 
 
 class Lifecycle(Section):

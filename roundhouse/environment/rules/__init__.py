@@ -34,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     groups.provisioning_is_continuous,
     discounts.discounts_are_in_az,
     discounts.only_compute_is_discounted,
+    discounts.rehearsal_takes_no_reserved_capacity,
     discounts.price_is_known,
     discounts.discount_is_cheaper,
     policy.ladders_rise_to_people,

@@ -25,6 +25,15 @@ def only_compute_is_discounted(env: Environment, catalog: Catalog) -> Iterator[P
             yield Problem(f"groups[{index}].discount", shown(group.discount.kind), reason, "Remove the discount")
 
 
+def rehearsal_takes_no_reserved_capacity(env: Environment, catalog: Catalog) -> Iterator[Problem]:
+    """An account reservation is matched by account and AZ alone, so any launch of that type takes from it."""
+    for group in env.groups:
+        if group.discount.kind == "account_reservation" and group.instance_type == env.rehearsal.instance_type:
+            reason = f"the account team reserved that type for {group.name}: a rehearsal would take from it first"
+            remedy = 'Use another type; a CPU type like "ml.m5.xlarge" costs least'
+            yield Problem("rehearsal.instance_type", shown(env.rehearsal.instance_type), reason, remedy)
+
+
 def price_is_known(env: Environment, catalog: Catalog) -> Iterator[Problem]:
     for index, group in enumerate(env.groups):
         if group.on_demand_usd_per_hour is None and catalog.price(env.region, group.instance_type) is None:
