@@ -45,7 +45,9 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
     def take(record: Mapping[str, Any]) -> None:
         envelope = envelope_of(record["body"])
-        for told in (hearing if envelope.get("source") == HEALTH_SOURCE else intake).take(envelope):
+        again = int(record.get("attributes", {}).get("ApproximateReceiveCount", 2)) > 1
+        heard = hearing.take(envelope) if envelope.get("source") == HEALTH_SOURCE else intake.take(envelope, again)
+        for told in heard:
             runtime.logger.info(told, message_id=record["messageId"])
 
     return each_message(event, take)

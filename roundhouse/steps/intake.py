@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from roundhouse.contracts.names import Names
-from roundhouse.errors import AwsFailure, BadInput, ConditionFailed
+from roundhouse.errors import AwsFailure, BadInput, ConditionFailed, Unavailable
 from roundhouse.line.breaker import BreakerEntry
 from roundhouse.line.event import Event, Health, Source
 from roundhouse.line.incident import Incident, IncidentState, IntakeVerdict, admit, locate
@@ -56,6 +56,7 @@ class Intake:
     now: datetime
     _cluster: Cluster | None = None
     _looked: bool = False
+    _unsure: str = ""
     _expected: set[str] = field(default_factory=set)
 
     def cluster(self) -> Cluster | None:
@@ -64,19 +65,23 @@ class Intake:
             self._cluster, self._looked = look.live(self.reader, self.control, self.policy, self.now), True
         return self._cluster
 
-    def take(self, envelope: dict[str, Any]) -> list[str]:
+    def take(self, envelope: dict[str, Any], again: bool = True) -> list[str]:
         """Take one message of the intake queue: an EventBridge envelope. What became of each event, in words.
 
-        Raises MalformedEvent for what is not what it should be: it belongs into the dead-letter queue.
+        Raises MalformedEvent for what is not what it should be: it belongs into the dead-letter queue; and Unavailable
+        when it does not come `again` and is about an instance that the list does not show: the queue gives it a second
+        look later, since one list that omits a node may only lag.
         """
         ours = Names(self.policy.environment).of("")
         signal = signals.read(envelope, self.now, self.control.snapshot(self.policy.cluster), ours)
-        self._expected = set()
+        self._expected, self._unsure = set(), ""
         told = [self._event(event) for event in signal.events]
         if signal.snapshot is not None and signal.cluster == self.policy.cluster:
             self._snapshot(signal.snapshot)
         if self._looked:
             self._overtaken()
+        if self._unsure and not again:
+            raise Unavailable(f"{self._unsure}: the message is looked at again before that is believed")
         return told or [signal.note or "nothing in it"]
 
     def _snapshot(self, snapshot: SlurmSnapshot) -> None:
@@ -119,6 +124,7 @@ class Intake:
                 stored = self._stored(found)
             except ConditionFailed:
                 continue  # another Lambda has just stored this incident, or its twin: look again
+            self._unsure = found.reason if found.unsure else self._unsure
             match found.verdict:
                 case IntakeVerdict.OPEN:
                     self._open(stored[0], cluster)

@@ -172,9 +172,9 @@ def by_intake(records: list[dict[str, Any]]) -> Any:
 
     class Taking:
         def __init__(self, **_: object) -> None:
-            pass
+            self.policy, self.now = None, NOW
 
-        def take(self, envelope: dict[str, Any]) -> list[str]:
+        def take(self, envelope: dict[str, Any], again: bool) -> list[str]:
             if envelope["fail"]:
                 raise MalformedEvent("told to fail")
             return ["taken"]

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from roundhouse.contracts import names
-from roundhouse.line.state import ClusterEvent
+from roundhouse.line.state import ClusterEvent, Node
 from tests.steps.asl import Died
 from tests.steps.samples import health
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LATE = (60, 240, 900, 3600)
 VERY_LATE = (4 * 3600, 9 * 3600, 30 * 3600)
+AGAIN_S = 180  # until a message that failed comes again
 RECEIVES = 6  # then a message is a dead letter
 
 
@@ -53,6 +54,20 @@ class Bus:
             "EventDetails": {"EventMetadata": {"Instance": {"NodeLogicalId": event.logical_id}}},
         }
         self.post(self._envelope(names.HYPERPOD_SOURCE, names.CLUSTER_EVENT, {"EventDetails": detail}))
+
+    def called(self, operation: str, node: Node) -> None:
+        """A colleague's call; CloudTrail tells of it, where somebody has set it up."""
+        if self.house.dice("trail").random() < 0.5:
+            return
+        detail = {
+            "eventID": f"call-{len(self.sent)}",
+            "eventSource": "sagemaker.amazonaws.com",
+            "eventName": f"Batch{operation.capitalize()}ClusterNodes",
+            "eventTime": self.house.now.isoformat(),
+            "userIdentity": {"type": "AssumedRole", "arn": "arn:aws:sts::111122223333:assumed-role/Admin/kim"},
+            "requestParameters": {"clusterName": self.house.cluster.name, "nodeIds": [node.instance_id]},
+        }
+        self.post(self._envelope(names.HYPERPOD_SOURCE, "AWS API Call via CloudTrail", detail))
 
     def log_record(self, instance_id: str, group: str, condition: str = "True") -> None:
         self._made += 1
@@ -96,13 +111,13 @@ class Bus:
     def deliver(self, envelope: dict[str, Any], receive: int) -> None:
         self.deliveries += 1
         try:
-            failed = bool(self.house.take(envelope))
+            failed = bool(self.house.receive(envelope, receive))
         except Died:
             failed = True
         if not failed:
             self.house.judge.delivered(envelope)
         elif receive < RECEIVES:
-            self.house.later(30 * receive, lambda: self.deliver(envelope, receive + 1))
+            self.house.later(AGAIN_S * receive, lambda: self.deliver(envelope, receive + 1))
         else:
             self.dead.append(envelope)
 

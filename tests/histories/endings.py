@@ -30,6 +30,7 @@ def broken(house: House) -> Iterator[str]:
     yield from _lost(house)
     yield from _drains(house)
     yield from _ledger(house)
+    yield from _discount(house)
 
 
 def _open(house: House) -> Iterator[str]:
@@ -126,3 +127,12 @@ def _ledger(house: House) -> Iterator[str]:
         told = closed is not None and closed.outcome is Outcome.ESCALATED
         if entry.kind in TAKES and entry.state in {LedgerState.CLAIMED, LedgerState.UNKNOWN} and not told:
             yield f"ledger: {entry.action_id} is {entry.state} for ever: {entry.detail}"
+
+
+def _discount(house: House) -> Iterator[str]:
+    """A node that came back at the full price is told to people, whatever else is well with it."""
+    for incident in house.incidents.records.values():
+        dear = incident.current_instance_id in house.cluster.launched_on_demand
+        new = bool(incident.attempts) and incident.attempts[-1].rung.destructive
+        if dear and new and incident.outcome is Outcome.REPAIRED:
+            yield f"discount: {incident.current_instance_id} came on demand, and {incident.incident_id} ended repaired"

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 from roundhouse.errors import Throttled, Unavailable
+from roundhouse.line.approval import ApprovalStatus
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Mode, Policy
 from roundhouse.line.state import Node, NodeStatus, Pause
@@ -133,12 +134,14 @@ def _forged(house: House, op: Op) -> None:
 # Others ----------------------------------------------------------------------------------------------------------
 def _colleague(operation: str, house: House, op: Op) -> None:
     if node := _standing(house, op):
+        house.bus.called(operation, node)
         house.cluster.act(operation, node, "colleague")
 
 
 def _colleague_deletes(house: House, op: Op) -> None:
     workers = sum(n.group == "workers" for n in house.cluster.nodes)
     if (node := _standing(house, op)) and workers > 3:
+        house.bus.called("delete", node)
         house.cluster.delete_by_hand(node)
 
 
@@ -175,6 +178,17 @@ def _auto_resume(house: House, op: Op) -> None:
             house.cluster.act(kind.lower(), there, "hyperpod")
 
     house.later(60 + op.number, act)
+
+
+def _controller_breaks(house: House, op: Op) -> None:
+    controller = next(n for n in house.cluster.nodes if n.group == "controller")
+    if controller.instance_id and controller.status is NodeStatus.RUNNING:
+        house.bus.health(controller.instance_id, "Unhealthy")
+
+
+def _agent_silent(house: House, op: Op) -> None:
+    """The agent reports no more, and obeys nobody, for a while: what was said last grows old."""
+    house.slurm.silent_until = house.now + timedelta(seconds=400 + op.number * 2)
 
 
 def _patching(house: House, op: Op) -> None:
@@ -224,12 +238,29 @@ def _store_fails(house: House, op: Op) -> None:
         store.fail_next(Throttled("slow down") if op.number % 3 else Unavailable("time-out"))
 
 
+def _omitted(house: House, op: Op) -> None:
+    """The next list does not show the node, though it stands there."""
+    if (node := _node(house, op)) and node.instance_id:
+        house.cluster.omitted = node.instance_id
+
+
+def _no_reservation(house: House, op: Op) -> None:
+    """New instances of the group miss their reservation from now on."""
+    house.cluster.on_demand.add("workers")
+
+
 def _shortage(house: House, op: Op) -> None:
     house.cluster.short_until = house.now + timedelta(seconds=600 + op.number * 5)
 
 
 def _twin(house: House, op: Op) -> None:
     house.twin()
+
+
+def _settle_message(house: House, op: Op) -> None:
+    """Somebody who can write to the settle queue names a question that nobody answered."""
+    pending = [a.approval_id for a in house.approvals.records.values() if a.status is ApprovalStatus.PENDING]
+    house.settle.approval_ids += pending[:1]
 
 
 # People ----------------------------------------------------------------------------------------------------------
@@ -330,6 +361,11 @@ KINDS: dict[str, Callable[[House, Op], None]] = {
     "stale_list": _stale_list,
     "empty_list": _empty_list,
     "store_fails": _store_fails,
+    "omitted": _omitted,
+    "no_reservation": _no_reservation,
+    "controller_breaks": _controller_breaks,
+    "agent_silent": _agent_silent,
+    "settle_message": _settle_message,
     "shortage": _shortage,
     "twin": _twin,
     "pause": _pause,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import heapq
 import inspect
+import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -168,6 +169,12 @@ class House(World):
     def press(self, notice: Notice, choice: str, user: str) -> None:
         self.judge.clicking(notice, choice, user)
         self.aside(lambda: self.click(notice, choice, user))
+
+    def receive(self, envelope: dict[str, Any], times: int) -> list[str]:
+        """Deliver one message to intake, for the `times`-th time; the ids of those that failed."""
+        record = {"messageId": "0", "body": json.dumps(envelope), "attributes": {"ApproximateReceiveCount": str(times)}}
+        answer = self._invoke("intake_signals", {"Records": [{**record, "eventSource": "aws:sqs"}]})
+        return [failed["itemIdentifier"] for failed in answer["batchItemFailures"]]
 
     # The machine room ------------------------------------------------------------------------------------------
     def _invoke(self, function: str, event: dict[str, Any]) -> Any:

@@ -17,6 +17,7 @@ from roundhouse.contracts.commands import Verb
 from roundhouse.contracts.notices import Notice
 from roundhouse.line.approval import ApprovalStatus
 from roundhouse.line.breaker import BreakerState, BreakerStatus
+from roundhouse.line.event import Source
 from roundhouse.line.incident import Incident, IncidentState
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Mode, Policy
@@ -45,6 +46,7 @@ class Frame:
     target: int  # of the workers
     foreign: frozenset[str]  # instances that somebody else had drained, by the snapshot that was kept then
     trusted: bool
+    slurm_known: bool  # a snapshot is there, and young enough
     seen: Cluster | None = None
 
 
@@ -80,6 +82,7 @@ class Judge:
             house.cluster.groups["workers"].target,
             self._foreign() if changing else frozenset(),
             bool(self.bad_news.get(instance)) or self._failed(instance) if changing else False,
+            self._slurm_known(),
         )
         self.frames.append(frame)
 
@@ -139,7 +142,7 @@ class Judge:
     def _against(self, rung: Rung, instance: str, frame: Frame) -> list[tuple[str, str]]:
         """Everything that speaks against this call."""
         house, found = self.house, []
-        incident, now = frame.incident, house.now
+        incident = frame.incident
         node = house.cluster.by_id(instance)
         if incident is None or incident.state is IncidentState.CLOSED:
             return [("wrong instance", f"no open incident {frame.incident_id} when the step began")]
@@ -152,13 +155,15 @@ class Judge:
         found += self._guards(rung, instance, frame)
         found += self._seen(rung, instance, incident, frame)
         found += self._manners(rung, instance, incident, frame)
+        told_again = all(e.source == Source.REPLAY for e in incident.evidence) and incident.evidence
+        if told_again and not self._failed(instance):
+            found.append(("replay", "only recorded events, sent again, speak against it"))
         known = [t for t in house.cluster.taken if (t.by, t.incident_id) == ("us", incident.incident_id)]
         if any((t.operation, t.instance_id) == (rung.value, instance) for t in known):
             found.append(("twice", "this incident had it, and it took effect"))
         ladder = [RUNGS.get(t.operation, Rung.DELETE_RESTORE) for t in known if t.instance_id == instance]
         if any(done.height > rung.height for done in ladder):
             found.append(("twice", f"gentler than what was done: {ladder}"))
-        del now
         return found
 
     def _policy(
@@ -256,7 +261,7 @@ class Judge:
         if not any(c.instance_id == instance for c in mine):
             found.append(("drain", "nobody was asked to drain it"))
         approved = self.approved(incident, rung, instance)
-        if mine and not approved and house.slurm.agent is False:
+        if mine and not approved and not frame.slurm_known:
             steps = [step.started_at for step in incident.steps if step.name == DRAIN]
             first = min([c.issued_at for c in mine] + steps)
             if (house.now - first).total_seconds() < frame.policy.drain_deadline_s:
@@ -271,10 +276,15 @@ class Judge:
         node = self.house.cluster.by_id(instance)
         return node is not None and node.status is NodeStatus.FAILURE
 
+    def _slurm_known(self, margin_s: float = 0) -> bool:
+        kept = self.house.control.snapshot(self.house.cluster.name)
+        limit = self.house.policy.slurm_max_age_s - margin_s
+        return kept is not None and (self.house.now - kept.taken_at).total_seconds() <= limit
+
     def _foreign(self) -> frozenset[str]:
         """Instances that somebody else has drained, by a snapshot young enough to count."""
         kept = self.house.control.snapshot(self.house.cluster.name)
-        if kept is None or (self.house.now - kept.taken_at).total_seconds() > self.house.policy.slurm_max_age_s - 5:
+        if kept is None or not self._slurm_known(margin_s=5):
             return frozenset()
         drained = {n.name for n in kept.nodes.values() if "DRAIN" in n.state and n.reason.startswith("ticket")}
         return frozenset(

@@ -48,6 +48,7 @@ class LivingCluster(CountedCluster):
         self.stale_until: datetime | None = None
         self.away_until: datetime | None = None
         self.by_hand = 0  # what colleagues did to the count
+        self.omitted = ""  # an instance that the next list leaves out
         self._old: Cluster | None = None
         self._event_failures: list[RoundhouseError] = []
         self._empty = 0
@@ -114,6 +115,9 @@ class LivingCluster(CountedCluster):
             seen = replace(seen, nodes=self._old.nodes)  # ListClusterNodes lags behind DescribeCluster
         else:
             self._old = seen
+        if self.omitted:
+            seen = replace(seen, nodes=tuple(n for n in seen.nodes if n.instance_id != self.omitted))
+            self.omitted = ""
         self.house.judge.shown(seen)
         return seen
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from roundhouse.contracts.commands import Command, Verb, owner
@@ -33,6 +34,7 @@ class Slurm:
         self.house, self.agent = house, agent
         self.entries: dict[str, Entry] = {}
         self.sequence = 0
+        self.silent_until: datetime | None = None
         self._obeyed = 0
 
     def of(self, node: Node) -> Entry:
@@ -44,10 +46,11 @@ class Slurm:
 
     def report(self) -> None:
         """Obey what is queued, tell how all nodes are, and again in a while, as long as somebody may need it."""
-        self.obey()
-        self.sequence += 1
-        nodes = [self._said(node) for node in self.house.cluster.nodes if node.group == "workers" and node.instance_id]
-        self.house.bus.snapshot(self.sequence, nodes)
+        if self.silent_until is None or self.house.now >= self.silent_until:
+            self.obey()
+            self.sequence += 1
+            nodes = [self._said(n) for n in self.house.cluster.nodes if n.group == "workers" and n.instance_id]
+            self.house.bus.snapshot(self.sequence, nodes)
         if self.house.busy():
             self.house.later(EVERY_S, self.report)
 

@@ -58,6 +58,7 @@ class Figure:
             {
                 "histories": self.histories,
                 "violations": len(self.broken),
+                "broken": self.broken[:SHOWN],
                 "steps": self.steps,
                 "calls": self.calls,
                 "nodes_taken": self.taken,
@@ -68,21 +69,25 @@ class Figure:
         )
 
 
-def share(first: int, count: int, reconciled: bool) -> Figure:
+def share(first: int, count: int, reconciled: bool, to_the_first: bool = False) -> Figure:
     figure = Figure()
     for seed in range(first, first + count):
         figure.add(of_seed(seed, reconciled))
+        if figure.broken and to_the_first:
+            break
     return figure
 
 
-def many(first: int, count: int, processes: int, reconciled: bool) -> Iterator[tuple[int, Figure]]:
+def many(
+    first: int, count: int, processes: int, reconciled: bool, to_the_first: bool = False
+) -> Iterator[tuple[int, Figure]]:
     """(next seed, figure of everything below it) after each share, in order of seeds."""
     total = Figure()
     starts = range(first, first + count, SHARE)
     sizes = [min(SHARE, first + count - start) for start in starts]
     if processes == 1:
         for start, size in zip(starts, sizes, strict=True):
-            total.join(share(start, size, reconciled))
+            total.join(share(start, size, reconciled, to_the_first))
             yield start + size, total
         return
     with ProcessPoolExecutor(processes) as pool:
@@ -106,15 +111,18 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--shrink", action="store_true", help="with --seed: leave out all that the failure needs not")
     parser.add_argument("--no-reconciler", action="store_true")
+    parser.add_argument("--first-broken", action="store_true", help="stop at the first history that breaks a rule")
     given = parser.parse_args()
     if given.seed is not None:
         sys.exit(_one(given.seed, given.shrink, not given.no_reconciler))
     began, figure, said = time.monotonic(), Figure(), 0
-    for upto, figure in many(given.first, given.count, given.processes, not given.no_reconciler):
+    for upto, figure in many(given.first, given.count, given.processes, not given.no_reconciler, given.first_broken):
         for seed, words in figure.broken[said:]:
             say(f"seed {seed}: {words}", sys.stderr)
         said = len(figure.broken)
         say(f"seeds below {upto}: {said} violations", sys.stderr)
+        if said and given.first_broken:
+            break
     took = {"seconds": round(time.monotonic() - began, 1), "processes": given.processes, "first_seed": given.first}
     say(json.dumps({**json.loads(figure.line()), **took}))
     sys.exit(1 if figure.broken else 0)

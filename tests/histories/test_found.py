@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from roundhouse.line.incident import Outcome
 from roundhouse.line.ladder import Rung
 from tests.steps.samples import health, house, worker
+from tests.steps.world import World
 
 
 def test_repair_whose_answer_was_lost_is_dated_from_its_claim() -> None:
@@ -21,3 +25,42 @@ def test_repair_whose_answer_was_lost_is_dated_from_its_claim() -> None:
     [repair] = [step for step in incident.steps if step.name == "repair"]
     assert repair.ended_at is not None
     assert (repair.ended_at - entry.claimed_at).total_seconds() < 300  # the reboot's own event was seen
+
+
+def receive(world: World, envelope: dict[str, Any], times: int) -> list[dict[str, str]]:
+    """Intake's answer to one message that the queue delivers for the `times`-th time."""
+    record = {"messageId": "0", "body": json.dumps(envelope), "attributes": {"ApproximateReceiveCount": str(times)}}
+    failures: list[dict[str, str]] = world._invoke("intake_signals", {"Records": [record]})["batchItemFailures"]
+    return failures
+
+
+def test_news_of_a_node_that_one_list_omits_is_looked_at_again() -> None:
+    """One list that lagged was enough to take the instance for gone, and the news for settled."""
+    world = house(ladder=(Rung.REBOOT, Rung.HUMAN))
+    instance = worker(world, 3)
+    nodes, event = list(world.cluster.nodes), health(world, instance)
+    world.cluster.nodes = [node for node in nodes if node.instance_id != instance]
+    assert receive(world, event, 1)
+    world.cluster.nodes = nodes
+    assert not receive(world, event, 2)
+    world.run()
+    assert world.incident(instance).outcome is Outcome.REPAIRED
+
+
+def test_news_of_a_node_that_is_gone_are_settled_at_the_second_look() -> None:
+    world = house(ladder=(Rung.REBOOT, Rung.HUMAN))
+    instance = worker(world, 3)
+    world.cluster.nodes = [node for node in world.cluster.nodes if node.instance_id != instance]
+    assert receive(world, health(world, instance), 1)
+    assert not receive(world, health(world, instance), 2)
+    assert not world.incidents.records
+
+
+def test_news_of_a_node_that_we_replaced_need_no_second_look() -> None:
+    world = house(ladder=(Rung.REPLACE, Rung.HUMAN))
+    instance = worker(world, 3)
+    event = health(world, instance)
+    assert not receive(world, event, 1)
+    world.run()
+    assert not receive(world, {**event, "id": "another"}, 1)
+    assert len(world.incidents.records) == 1

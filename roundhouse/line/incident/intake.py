@@ -39,7 +39,8 @@ class Intake:
     """What to do. `incident` is the new version to store, if any; `recovered` all that a Healthy event changes.
 
     `withdraw` says why questions of the stored incidents are to be taken back ("": they stand). `again` is True for
-    bad news that are expected now, and to be judged once more if they last.
+    bad news that are expected now, and to be judged once more if they last. `unsure`: only that one
+    list does not show the instance speaks for the verdict, and lists lag.
     """
 
     verdict: IntakeVerdict
@@ -49,6 +50,7 @@ class Intake:
     told: tuple[Incident, ...] = ()
     withdraw: str = ""
     again: bool = False
+    unsure: bool = False
 
     @property
     def changed(self) -> tuple[Incident, ...]:
@@ -79,7 +81,7 @@ def admit(
         return _note(f"{event.code} is {_hours(age)} old: too old to act upon")
     gone = _gone(event, cluster, named_only)
     if gone:
-        return _ignore(gone)
+        return replace(_ignore(gone), unsure=event.source.trusted and not _replaced(event, candidates, cluster))
     match event.health:
         case Health.HEALTHY:
             return _recover(event, candidates, cluster)
@@ -127,6 +129,15 @@ def _gone(event: Event, cluster: Cluster | None, named_only: bool) -> str:
     if named_only and node.launched_at and node.launched_at > event.source_time:
         return f"that instance is gone: {node.instance_id} took over the name {event.slurm_name} after this event"
     return ""
+
+
+def _replaced(event: Event, candidates: Sequence[Incident], cluster: Cluster | None) -> bool:
+    """True when more than a list's silence says that the event's instance is gone: another one in its place, or how an
+    incident of it went on."""
+    heir = cluster.by_logical(event.logical_id) if cluster and event.logical_id else None
+    mine = [i for i in candidates if event.instance_id in {i.instance_id, i.current_instance_id}]
+    ended = any(i.state is IncidentState.CLOSED or i.current_instance_id not in {None, event.instance_id} for i in mine)
+    return ended or bool(heir and heir.instance_id)
 
 
 def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | None, now: datetime) -> Intake:
