@@ -25,8 +25,8 @@ class LedgerEntry:
 
     `kind` is a rung (`reboot`, `replace`, `delete_restore`) or `create_cluster`, `add_nodes`, `delete_nodes`,
     `update_cluster`, `delete_cluster`, `rehearse_create`, `rehearse_delete`; `subject` is the instance id, the group
-    for a stage, or the throw-away cluster's name. `logical_id` lets a count be restored. `from_count` and `to_count` are
-    a group's target before and after an absolute update; of a node's deletion `from_count` alone is known.
+    for a stage, or the throw-away cluster's name. `logical_id` lets a count be restored. `from_count` and `to_count`
+    are a group's target before and after an absolute update; of a node's deletion `from_count` alone is known.
     """
 
     action_id: str
