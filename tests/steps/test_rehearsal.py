@@ -18,12 +18,15 @@ from roundhouse.errors import (
     Conflict,
     InvalidRequest,
     LimitExceeded,
+    Refused,
     RoundhouseError,
     Throttled,
     Unavailable,
 )
 from roundhouse.line.state import NodeStatus
 from roundhouse.ports import Pause
+from roundhouse.steps.rehearsal import claims
+from roundhouse.steps.rehearsal.end import clear
 from tests.build import samples
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.clusters import FakeClusters
@@ -386,6 +389,39 @@ def test_a_cluster_made_under_the_name_in_the_meantime_is_left_alone() -> None:
     assert world.clusters.deleted == []
     assert theirs.status == "InService"
     assert any("left alone" in title for title in titles(world, NoticeKind.RUN_STOPPED))
+
+
+@pytest.mark.parametrize("tags", [{}, {TAG: "other", TAG_ID: "r-1"}, {TAG: "unit", TAG_ID: "r-0"}], ids=str)
+def test_a_cluster_that_takes_the_name_right_before_our_call_is_left_alone(tags: dict[str, str]) -> None:
+    world = stage()
+    create = world.clusters.create
+
+    def too_late(spec: ClusterSpec, counts: dict[str, int]) -> str:
+        if not world.clusters.known:
+            somebodys(world, **tags)
+        return create(spec, counts)
+
+    world.clusters.create = too_late  # type: ignore[method-assign]
+    world.rehearse()
+    world.run()
+    [theirs] = world.clusters.standing()
+    assert theirs.status == "InService"
+    assert world.clusters.deleted == []
+    assert world.executions["r-1"].status == "FAILED"
+    assert not world.record().under_way
+
+
+def test_not_even_a_claim_and_the_tags_make_the_real_cluster_a_throw_away_one() -> None:
+    world = stage()
+    own = FakeCluster(world.clock, "train")
+    own.seed("controller", 1, "Controller")
+    own.tagged = {TAG: "unit", TAG_ID: "r-0"}
+    world.clusters.known.append(own)
+    shared: dict[str, Any] = {"ledger": world.ledger, "spec": world.spec, "now": world.now}
+    claims.claim(world.ledger, "r-0", claims.CREATE, "train", world.spec, world.now, own.arn)
+    with pytest.raises(Refused, match="a rehearsal never touches it"):
+        clear("r-0", "train", reader=world.clusters, writer=world.clusters, **shared)
+    assert world.clusters.deleted == []
 
 
 def test_the_environments_own_cluster_is_out_of_reach() -> None:
