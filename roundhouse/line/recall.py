@@ -52,22 +52,25 @@ def recalled(
     incident: Incident, entries: Sequence[LedgerEntry], cluster: Cluster | None, now: datetime, after_s: int
 ) -> Incident:
     """The incident with the calls that it had lost. The newest is watched and proved from here; earlier ones are
-    over. Unchanged when nothing is missing."""
+    over. The very same object when nothing is missing."""
     missing = forgotten(incident, entries, cluster, now, after_s)
-    if not missing:
-        return incident
-    lost = [Attempt(_RUNGS[e.kind], e.subject, e.claimed_at, "called") for e in missing]
-    attempts = sorted((*incident.attempts, *lost), key=lambda a: a.at)
-    over = [replace(a, result="failed") if a.result == "called" else a for a in attempts[:-1]]
-    added = [e for e in entries if e.incident_id == incident.incident_id and e.kind == "add_nodes" and e.logical_id]
-    last = attempts[-1]
-    restored = next((e.logical_id for e in added if e.subject.endswith(f":{last.instance_id}")), None)
-    return replace(
-        incident,
-        attempts=(*over, last),
-        state=IncidentState.ACTING if last.result == "called" else incident.state,
-        logical_id=restored or incident.logical_id,
-    )
+    if missing:
+        lost = [Attempt(_RUNGS[e.kind], e.subject, e.claimed_at, "called") for e in missing]
+        attempts = sorted((*incident.attempts, *lost), key=lambda a: a.at)
+        over = [replace(a, result="failed") if a.result == "called" else a for a in attempts[:-1]]
+        state = IncidentState.ACTING if attempts[-1].result == "called" else incident.state
+        incident = replace(incident, attempts=(*over, attempts[-1]), state=state)
+    heir = _added(incident, entries)
+    return replace(incident, logical_id=heir) if heir not in {None, incident.logical_id} else incident
+
+
+def _added(incident: Incident, entries: Sequence[LedgerEntry]) -> str | None:
+    """Logical id of the node that was added in the place of the one that the newest attempt has deleted."""
+    last = incident.attempts[-1] if incident.attempts else None
+    if incident.state is IncidentState.CLOSED or last is None or last.rung is not Rung.DELETE_RESTORE:
+        return None
+    mine = [e for e in entries if e.incident_id == incident.incident_id and e.kind == "add_nodes"]
+    return next((e.logical_id for e in mine if e.logical_id and e.subject.endswith(f":{last.instance_id}")), None)
 
 
 def lost_entry(incident: Incident, entries: Iterable[LedgerEntry]) -> LedgerEntry | None:

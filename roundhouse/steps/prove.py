@@ -28,7 +28,7 @@ from roundhouse.ports import (
 )
 from roundhouse.steps import evidence, guard, look
 from roundhouse.steps.revise import revise
-from roundhouse.steps.watch import PROOF
+from roundhouse.steps.watch import PROOF, SET_BACK
 
 EVENTS_BEFORE = timedelta(minutes=2)
 
@@ -82,9 +82,11 @@ class Prover:
         """Status `wait` · `pass` (with `outcome` `escalated` when the node is fit but its discount is not) · `decide`
         (the next rung) · `inconclusive` (people; the node stays drained)."""
         incident = revise(self.incidents, incident_id, lambda same: same)
+        since = next((s.started_at for s in reversed(incident.steps) if s.name == PROOF), None)
+        if since is None or not incident.attempts:
+            return {"status": "decide", "reason": SET_BACK, "wait_s": self.policy.poll_s}
         attempt = incident.attempts[-1]
         cluster = self._cluster(now)
-        since = next((s.started_at for s in reversed(incident.steps) if s.name == PROOF), now)
         expected = proof.Expected(
             incident.logical_id,
             incident.current_instance_id,

@@ -45,6 +45,8 @@ class Restorer:
         so HyperPod replays its answer. A legacy cluster has no such token: see `_legacy`.
         """
         incident = revise(self.incidents, incident_id, lambda same: same)
+        if not incident.attempts:
+            return self._said("restored", "the record was set back to before the delete: nothing is added by it")
         attempt = incident.attempts[-1]
         if incident.group not in {each.name for each in self.spec.groups}:
             raise BadInput(
@@ -72,7 +74,8 @@ class Restorer:
             self.ledger.put(replace(entry, state=LedgerState.UNKNOWN, updated_at=self.now, detail=str(failure)[:500]))
             raise
         said = f"logical id {logical_ids[0]}"
-        self.ledger.put(replace(entry, state=LedgerState.CALLED, updated_at=self.now, detail=said))
+        called = replace(entry, state=LedgerState.CALLED, updated_at=self.now, detail=said, logical_id=logical_ids[0])
+        self.ledger.put(called)
         why = f"deleted, and {logical_ids[0]} added in its place"
         confirm(self.ledger, entry_of(self.ledger, incident, attempt), why, self.now)
         revise(self.incidents, incident.incident_id, lambda i: replace(i, logical_id=logical_ids[0]))
@@ -172,14 +175,15 @@ def restore_wanted(incident: Incident, added: LedgerEntry | None, cluster: Clust
     if not cluster.continuous:
         return added is None or added.state is not LedgerState.CONFIRMED
     stands = incident.logical_id is not None and cluster.by_logical(incident.logical_id) is not None
-    return not stands and (added is None or added.state is not LedgerState.CALLED)
+    return not stands and (added is None or added.state not in {LedgerState.CALLED, LedgerState.CONFIRMED})
 
 
 def restored_elsewhere(added: LedgerEntry | None, cluster: Cluster) -> bool:
     """True when somebody else restored the count: the ledger says CONFIRMED of what we did not call."""
     if added is None or added.state is not LedgerState.CONFIRMED:
         return False
-    return cluster.continuous or added.to_count is None
+    ours = added.logical_id if cluster.continuous else added.to_count
+    return ours is None
 
 
 def restored_node(attempt: Attempt, added: LedgerEntry | None, cluster: Cluster) -> tuple[Node | None, str]:

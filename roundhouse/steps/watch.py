@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from roundhouse.contracts.ledger import LedgerEntry
-from roundhouse.errors import BadInput
 from roundhouse.line.heir import heir_of
 from roundhouse.line.incident import Attempt, Incident, IncidentState, begin_step, end_step, with_result
 from roundhouse.line.ladder import Rung
@@ -29,6 +28,7 @@ from roundhouse.steps.restore import (
 from roundhouse.steps.revise import revise
 
 PROOF = "proof"
+SET_BACK = "the record was set back to before this step: decided anew, on what the ledger knows"
 
 
 def watch(
@@ -39,7 +39,7 @@ def watch(
     policy = sources.policy
     incident = revise(incidents, incident_id, lambda same: same)
     if not incident.attempts:
-        raise BadInput(f"incident {incident_id} has no attempt to watch: the workflow is out of step with its record")
+        return {"status": "decide", "reason": SET_BACK, "wait_s": policy.poll_s}
     attempt = incident.attempts[-1]
     facts = sources.gather(incident, now)
     if facts.cluster is None or not facts.cluster.nodes:

@@ -9,7 +9,7 @@ from roundhouse.contracts.ledger import LedgerEntry, LedgerState
 from roundhouse.line.action import SHOWS_EFFECT_S, Effect, judge_lost
 from roundhouse.line.incident import IncidentState
 from roundhouse.line.ladder import HYPERPOD_RUNGS, Rung
-from roundhouse.line.recall import forgotten, lost_entry
+from roundhouse.line.recall import forgotten, lost_entry, recalled
 from roundhouse.line.reconcile.facts import LAG, Difference, Facts, Kind, Remedy
 from roundhouse.line.state import NodeStatus
 
@@ -21,12 +21,14 @@ ADDITION = "add_nodes"
 def forgotten_calls(facts: Facts) -> Iterator[Difference]:
     """Calls that the ledger knows and an open incident does not: the incidents were set back, or a write was lost."""
     for incident in facts.open:
-        missing = forgotten(incident, facts.ledger, facts.live, facts.now, SHOWS_EFFECT_S)
-        missing = [entry for entry in missing if facts.older(entry.updated_at, LAG)]
-        if missing:
-            named = ", ".join(f"{e.kind} of {e.subject} at {e.claimed_at:%H:%M:%S} UTC" for e in missing)
-            words = f"{incident.incident_id} does not know of {named}: the call is watched to its end, not made again"
-            yield Difference(Kind.FORGOTTEN_CALL, incident.incident_id, words, Remedy.REMEMBER)
+        settled = [entry for entry in facts.ledger if facts.older(entry.updated_at, LAG)]
+        if recalled(incident, settled, facts.live, facts.now, SHOWS_EFFECT_S) is incident:
+            continue
+        missing = forgotten(incident, settled, facts.live, facts.now, SHOWS_EFFECT_S)
+        named = ", ".join(f"{e.kind} of {e.subject} at {e.claimed_at:%H:%M:%S} UTC" for e in missing)
+        words = f"{incident.incident_id} does not know of {named or 'the node that was added for it'}"
+        words += ": the call is watched to its end, not made again"
+        yield Difference(Kind.FORGOTTEN_CALL, incident.incident_id, words, Remedy.REMEMBER)
 
 
 def lost_entries(facts: Facts) -> Iterator[Difference]:

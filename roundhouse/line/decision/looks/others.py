@@ -112,7 +112,7 @@ def called(view: View) -> Decision | None:
     )
     # The ledger may be the one that has ended, or lost, what the incident still waits for; but a count that somebody
     # else has restored brings no node of ours back.
-    restored = any(entry.kind == "add_nodes" and entry.state == "CONFIRMED" for entry in mine)
+    restored = any(e.kind == "add_nodes" and e.state == "CONFIRMED" and e.logical_id is None for e in mine)
     waits = incident.state in {IncidentState.ACTING, PROVING} and not restored
     if not under_way and not waits:
         return None
