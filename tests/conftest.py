@@ -25,6 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """What session fixtures and subprocesses inherit."""
     config.addinivalue_line("markers", "slow: takes more than ten seconds; -m 'not slow' leaves it out")
     config.addinivalue_line("markers", "alone: runs a whole house on a fast clock, so nothing else may run beside it")
+    config.addinivalue_line("markers", "last: looks at what the whole run has left behind, so it comes after it")
     for name in [name for name in os.environ if name.startswith(_OURS)]:
         del os.environ[name]
     os.environ.update(_FAKE)

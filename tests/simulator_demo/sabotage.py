@@ -7,6 +7,7 @@ that a refactoring which moves it is noticed, or a part of a template.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simulator.client import IAM_RECORDS
 from simulator.demo.assembly import REPOSITORY, synthesize
 
 Json = dict[str, Any]
@@ -129,12 +131,14 @@ class Played:
         return [check for check in self.checks if not check["ok"]]
 
 
-def play(arguments: list[str], workdir: Path) -> Played:
-    """Run `roundhouse demo` in a process of its own, its files in `workdir`."""
+def play(arguments: list[str], workdir: Path, *, kept: bool = True) -> Played:
+    """Run `roundhouse demo` in a process of its own, its files in `workdir`. `kept`: what IAM decides is recorded, if
+    anybody asked for it."""
     command = [sys.executable, "-m", "roundhouse.cli", "demo", "--workdir", str(workdir)]
     done = subprocess.run(
         [*command, "--report", str(workdir / "report.html"), *arguments],
         cwd=REPOSITORY,
+        env={name: value for name, value in os.environ.items() if kept or name != IAM_RECORDS},
         capture_output=True,
         text=True,
         timeout=PLAY_S,
@@ -148,7 +152,7 @@ def play_sabotaged(sabotage: Sabotage, folder: Path) -> Played:
     """Play the fewest acts that can tell, on a sabotaged copy of the assembly, up to the first red check."""
     assembly = sabotaged(synthesize(sabotage.environment), sabotage.changes, folder / "assembly")
     deployed = f"{sabotage.environment}={assembly}"
-    return play(["--quick", "--first", "--acts", sabotage.acts, "--assembly", deployed], folder / "play")
+    return play(["--quick", "--first", "--acts", sabotage.acts, "--assembly", deployed], folder / "play", kept=False)
 
 
 def sabotaged(assembly: Path, changes: tuple[Change, ...], target: Path) -> Path:

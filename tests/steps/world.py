@@ -38,7 +38,7 @@ from tests.fakes.records import FakeBreaker, FakeControl, FakeIncidents, FakeLed
 from tests.fakes.slack import FakeMessenger
 from tests.fakes.stores import FakeApprovals, FakeThreads, FakeTokens
 from tests.fakes.surroundings import FakeSettings, FakeSurroundings
-from tests.steps import asl
+from tests.steps import asl, used
 from tests.steps.asl import Died, Execution
 
 ALICE = "U0ALICE"
@@ -58,16 +58,18 @@ class SdkError(Exception):
 @dataclass
 class Gate:
     """Every call that a step makes on a port passes here. `die_at`: kill the process at that call (from 1), before it
-    happens or right after; once."""
+    happens or right after; once. `function` is the one that runs."""
 
     die_at: int | None = None
     after: bool = False
     calls: list[str] = field(default_factory=list)
     died: str = ""
+    function: str = ""
 
     def __call__(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def passing(*args: Any, **kwargs: Any) -> Any:
             self.calls.append(name)
+            used.note(self.function, name, args)
             doomed = len(self.calls) == self.die_at
             if doomed and not self.after:
                 self.died = f"before {name}"
@@ -222,7 +224,8 @@ class World:
             ("controller_timeout_s", str(self.spec.ready_timeout_s)),
         )
         execution = Execution(name, machine, given)
-        execution.body = asl.run(execution, asl.definition(machine, values), self._called, self.clock.now)
+        called = partial(self._called_by, machine)
+        execution.body = asl.run(execution, asl.definition(machine, values), called, self.clock.now)
         self.executions[name] = execution
         return execution
 
@@ -341,11 +344,17 @@ class World:
         for execution in self.executions.values():
             if execution.status == "RUNNING" and execution.waiting and execution.waiting.token == token:
                 if execution.answer is None:
+                    used.note("settle_approval", "workflows.succeed", (execution.machine,))
                     execution.answer = output
                     return True
         return False
 
     # Calls of the machines -------------------------------------------------------------------------------------
+    def _called_by(self, machine: str, resource: str, arguments: dict[str, Any]) -> Any:
+        if "FunctionName" in arguments:
+            used.note(machine, str(arguments["FunctionName"]), ())
+        return self._called(resource, arguments)
+
     def _called(self, resource: str, arguments: dict[str, Any]) -> Any:
         return self.call(resource, arguments)  # looked up each time: a test may stand in between
 
@@ -361,6 +370,7 @@ class World:
 
     def _invoke(self, function: str, event: dict[str, Any]) -> Any:
         handle = inspect.unwrap(importlib.import_module(f"functions.{function}.handler").handle)
+        self.gate.function = function
         with self._wired():
             return json.loads(json.dumps(handle(event, SimpleNamespace(aws_request_id="r"))))
 
@@ -388,7 +398,7 @@ class World:
             "workflows": self,
         }
         made: dict[str, Any] = {name: Gated(name, port, self.gate) for name, port in ports.items()}
-        made |= {"settings": self.settings, "clock": self.clock}
+        made |= {"settings": used.Noted(self.gate, "settings", self.settings), "clock": self.clock}
         kept = {name: getattr(runtime, name) for name in (*made, "require")}
         for name, port in made.items():
             setattr(runtime, name, lambda port=port: port)
