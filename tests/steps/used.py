@@ -31,10 +31,11 @@ _seen: set[tuple[str, str]] = set()
 
 
 def note(function: str, call: str, args: tuple[object, ...]) -> None:
-    """`function` called `call` ('incidents.get'). A call on a state machine is another one for each machine."""
+    """`function` called `call` ('incidents.get'). A call on a state machine is another one for each machine.
+    Calls that no function makes are a test's own."""
     folder = os.environ.get(IAM_RECORDS)
     name = f"{call}:{args[0]}" if call.startswith("workflows.") else call
-    if not folder or (function, name) in _seen:
+    if not folder or not function or (function, name) in _seen:
         return
     _seen.add((function, name))
     Path(folder).mkdir(parents=True, exist_ok=True)

@@ -370,9 +370,12 @@ class World:
 
     def _invoke(self, function: str, event: dict[str, Any]) -> Any:
         handle = inspect.unwrap(importlib.import_module(f"functions.{function}.handler").handle)
-        self.gate.function = function
-        with self._wired():
-            return json.loads(json.dumps(handle(event, SimpleNamespace(aws_request_id="r"))))
+        caller, self.gate.function = self.gate.function, function
+        try:
+            with self._wired():
+                return json.loads(json.dumps(handle(event, SimpleNamespace(aws_request_id="r"))))
+        finally:
+            self.gate.function = caller
 
     @contextmanager
     def _wired(self) -> Iterator[None]:
