@@ -21,6 +21,7 @@ BEHIND = {
     "lease": {"queue:outbox.fifo"},
     "locks": {"table:ledger"},
     "ledger": {"table:ledger"},
+    "maintenances": {"table:maintenances"},
     "messenger": {"secret:slack"},
     "outbox": {"queue:outbox.fifo"},
     "rehearsals": {"table:control"},

@@ -38,7 +38,32 @@ def deployed(stack: str, status: str = "UPDATE_COMPLETE") -> dict[str, Any]:
     return hyperpod("CloudFormation Stack Status Change", detail, source="aws.cloudformation")
 
 
+MAINTENANCE = {
+    "account": "111122223333",
+    "region": "us-west-2",
+    "source": contract.HEALTH_SOURCE,
+    "detail-type": contract.HEALTH_EVENT,
+    "detail": {"eventTypeCategory": "scheduledChange", "eventRegion": "us-west-2", "service": "EC2"},
+}
+
+
+def announced(**detail: str) -> dict[str, Any]:
+    return {**MAINTENANCE, "detail": {**MAINTENANCE["detail"], **detail}}  # type: ignore[dict-item]
+
+
+def called(name: str, cluster: str) -> dict[str, Any]:
+    """CloudTrail's word of a call."""
+    parameters = {"clusterName": cluster, "nodeIds": ["i-0123456789abcdef0"]}
+    detail = {"eventSource": "sagemaker.amazonaws.com", "eventName": name, "requestParameters": parameters}
+    return hyperpod(contract.API_CALL, detail)
+
+
+ARN = f"arn:aws:sagemaker:{PLACE}:cluster/a1b2c3d4e5f6"
 CASES = {
+    "somebody's call": (None, called("BatchReplaceClusterNodes", "train-a"), {INTAKE}),
+    "somebody's call, by ARN": (None, called("DeleteCluster", ARN), {INTAKE}),
+    "a call on another cluster": (None, called("BatchReplaceClusterNodes", "train-b"), set()),
+    "a call that is not watched": (None, called("DescribeCluster", "train-a"), set()),
     "after a deploy": (None, deployed("Roundhouse-test-Workflows"), {RECONCILER}),
     "after the first deploy": (None, deployed("Roundhouse-test-State", "CREATE_COMPLETE"), {RECONCILER}),
     "while deploying": (None, deployed("Roundhouse-test-Workflows", "UPDATE_IN_PROGRESS"), set()),
@@ -58,6 +83,12 @@ CASES = {
     "forwarded from another region": (None, {**HEALTH, "region": "us-east-1"}, set()),
     "another service's event": (None, {**HEALTH, "source": "aws.ec2"}, set()),
     "another event of the service": (None, {**HEALTH, "detail-type": "SageMaker Training Job State Change"}, set()),
+    "maintenance": (None, MAINTENANCE, {INTAKE}),
+    "maintenance, by way of the backup region": (None, {**MAINTENANCE, "region": "us-east-1"}, {INTAKE}),
+    "maintenance in another region": (None, announced(eventRegion="us-east-1"), set()),
+    "maintenance of another account": (None, {**MAINTENANCE, "account": "444455556666"}, set()),
+    "an issue that AWS Health tells": (None, announced(eventTypeCategory="issue"), set()),
+    "abuse that AWS Health tells": (None, {**MAINTENANCE, "detail-type": "AWS Health Abuse Event"}, set()),
     "slurm on our bus": ("roundhouse-test-signals", SLURM, {INTAKE}),
     "replay on our bus": ("roundhouse-test-signals", REPLAY, {INTAKE}),
     "slurm on the default bus": (None, SLURM, set()),

@@ -52,6 +52,7 @@ def test_functions_know_the_queues_they_send_to(templates: Templates) -> None:
     assert variables["read_health_log"]["INTAKE_QUEUE_URL"] == f"{base}intake"
     assert variables["reconcile_line"]["CREATE_ARN"].endswith(":stateMachine:roundhouse-test-create-cluster")
     assert variables["intake_signals"]["REMEDIATE_ARN"].endswith(":stateMachine:roundhouse-test-remediate-node")
+    assert variables["intake_signals"]["MAINTAIN_ARN"].endswith(":stateMachine:roundhouse-test-maintain-node")
     assert "SLACK_SECRET_ARN" not in variables["decide_repair"]
 
 
@@ -71,7 +72,8 @@ def test_logs_do_not_grow_for_ever(templates: Templates) -> None:
 
 def test_machines_are_inline_logged_and_keep_tokens_out_of_logs(templates: Templates) -> None:
     machines = {each["StateMachineName"]: each for each in templates.properties("AWS::StepFunctions::StateMachine")}
-    assert machines.keys() == {"roundhouse-test-remediate-node", "roundhouse-test-create-cluster"}
+    files = {path.name.partition(".")[0].replace("_", "-") for path in (ROOT / "statemachines").glob("*.asl.json")}
+    assert machines.keys() == {f"roundhouse-test-{name}" for name in files}
     for each in machines.values():
         assert "StartAt" in each["DefinitionString"]
         assert each["LoggingConfiguration"]["Level"] == "ALL"
