@@ -11,6 +11,7 @@ from rich.console import Console
 
 from roundhouse.cli import env as env_command
 from roundhouse.cli import incidents as incident_commands
+from roundhouse.cli import reconcile as reconcile_command
 from roundhouse.cli import rehearsals as rehearsal_commands
 from roundhouse.cli import runs as run_commands
 from roundhouse.cli import switch as switch_commands
@@ -103,6 +104,12 @@ def incidents(
 def explain(incident: str, environment: Env, as_json: Json = False) -> None:
     """Say why an incident was decided as it was, in words, with its evidence."""
     incident_commands.explain(Deployment.named(environment), incident, as_json, out)
+
+
+@app.command()
+def reconcile(environment: Env, as_json: Json = False) -> None:
+    """Compare records and live state now: mend what can be mended, show what only people can."""
+    raise typer.Exit(reconcile_command.reconcile(Deployment.named(environment), as_json, out))
 
 
 @app.command()

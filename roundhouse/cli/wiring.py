@@ -90,6 +90,13 @@ class Deployment:
         return StepFunctions(self.client("stepfunctions"))
 
     @cached_property
+    def functions(self) -> ports.Functions:
+        from roundhouse.aws import clients
+        from roundhouse.aws.functions import LambdaFunctions
+
+        return LambdaFunctions(clients.client("lambda", changing=True, region=self.environment.region))
+
+    @cached_property
     def outbox(self) -> ports.Outbox:
         from roundhouse.aws.queues import SqsOutbox, queue_url
 

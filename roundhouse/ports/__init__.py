@@ -8,7 +8,16 @@ from roundhouse.build.records import BilledUsage, ClusterEvent, PlanState, Run, 
 from roundhouse.line.state import Pause
 from roundhouse.ports.hyperpod import BatchAnswer, ClusterReader, ClusterWriter, NodeTest
 from roundhouse.ports.locks import ScaleLocks
-from roundhouse.ports.messages import AgentQueue, IntakeQueue, Messenger, Outbox, QueueLease, SettleQueue, Workflows
+from roundhouse.ports.messages import (
+    AgentQueue,
+    Functions,
+    IntakeQueue,
+    Messenger,
+    Outbox,
+    QueueLease,
+    SettleQueue,
+    Workflows,
+)
 from roundhouse.ports.stores import (
     ApprovalStore,
     BreakerStore,
@@ -35,6 +44,7 @@ __all__ = [
     "ClusterReader",
     "ClusterWriter",
     "ControlStore",
+    "Functions",
     "IncidentStore",
     "IntakeQueue",
     "Ledger",

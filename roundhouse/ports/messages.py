@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from roundhouse.contracts.commands import Command
 from roundhouse.contracts.executions import ExecutionState
@@ -47,6 +47,12 @@ class Workflows(Protocol):
 
     def succeed(self, token: str, output: dict[str, object]) -> bool:
         """Answer a task token; False when the task is gone (timed out, answered already)."""
+
+
+class Functions(Protocol):
+    def invoke(self, name: str, payload: dict[str, object]) -> dict[str, Any]:
+        """Call the deployed function `name` and wait for its answer. Raises AwsFailure with its own words when it
+        failed, Unavailable when no answer came: it may have run all the same."""
 
 
 class Messenger(Protocol):

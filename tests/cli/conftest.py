@@ -13,6 +13,7 @@ from roundhouse.cli import main as cli_main
 from roundhouse.cli.main import main
 from roundhouse.cli.wiring import ENVIRONMENTS, Deployment
 from roundhouse.environment import load
+from tests.fakes.functions import FakeFunctions
 from tests.fakes.queues import FakeOutbox
 from tests.fakes.records import FakeBreaker, FakeControl, FakeIncidents, FakeRehearsals, FakeRuns
 from tests.fakes.workflows import FakeWorkflows
@@ -40,6 +41,7 @@ def in_memory() -> MemoryDeployment:
         "breaker": FakeBreaker(),
         "outbox": FakeOutbox(),
         "workflows": FakeWorkflows(),
+        "functions": FakeFunctions(),
     }
     deployment.__dict__.update(ports)  # where cached_property keeps what it made
     return deployment

@@ -7,7 +7,6 @@ the repair was written, and the table is set back at each of a few moments after
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,16 +28,16 @@ def records(world: World, table: str) -> dict[str, Any]:
     return found
 
 
-def repaired(kind: str, stop: bool) -> tuple[World, Callable[[], int]]:
-    """A repair of that kind that begins now; how many moments (writes of any table) it had by now."""
+def repair(kind: str) -> World:
+    """A repair of that kind that begins now."""
     world = REPAIRS[kind]()
     deliver(world, health(world, worker(world, 3)))
-    return world, lambda: sum(len(records(world, table)) for table in TABLES)
+    return world
 
 
 def moments(kind: str, table: str) -> list[float]:
     """Seconds after the signal at which the table held something new, in such a repair."""
-    world, _ = repaired(kind, stop=False)
+    world = repair(kind)
     begun, seen, found = world.now, None, []
 
     def look() -> None:
@@ -75,15 +74,25 @@ def sound(world: World, kind: str, said: object) -> None:
         assert outcomes & good, (said, outcomes)
 
 
+def stop_all(world: World) -> None:
+    """As careful people do before they put a table in another's place."""
+    for execution in list(world.executions.values()):
+        if execution.status == "RUNNING":
+            world.stop(execution.name)
+
+
+@pytest.mark.parametrize("stop", [False, True], ids=["going on", "stopped"])
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("kind", TOUCHED)
-def test_a_table_is_set_back_to_any_moment_of_a_repair(kind: str, table: str) -> None:
+def test_a_table_is_set_back_to_any_moment_of_a_repair(kind: str, table: str, stop: bool) -> None:
     for moment in moments(kind, table):
         for later in LATER_S:
-            world, _ = repaired(kind, stop=False)
+            world = repair(kind)
             copies: list[dict[str, Any]] = []
             world.later(moment, lambda world=world, copies=copies: copies.append(dict(records(world, table))))
             world.later(moment + later + 1, lambda world=world, copies=copies: set_back(world, table, copies[0]))
+            if stop:
+                world.later(moment + later + 1, lambda world=world: stop_all(world))
             to_the_end(world)
             sound(world, kind, (kind, table, moment, later))
 
@@ -92,7 +101,7 @@ def test_a_table_is_set_back_to_any_moment_of_a_repair(kind: str, table: str) ->
 @pytest.mark.parametrize("kind", TOUCHED)
 def test_a_table_is_emptied_at_any_moment_of_a_repair(kind: str, table: str) -> None:
     for moment in moments(kind, table):
-        world, _ = repaired(kind, stop=False)
+        world = repair(kind)
         world.later(moment + 1, lambda world=world: set_back(world, table, {}))
         to_the_end(world)
         sound(world, kind, (kind, table, moment))
