@@ -46,6 +46,18 @@ class LedgerEntry:
     to_count: int | None = None
 
 
+    @property
+    def adds(self) -> bool:
+        """True when it asks for nodes: by their number, or by the group's absolute count."""
+        return self.kind in {"add_nodes", "update_cluster"}
+
+    @property
+    def of_others(self) -> bool:
+        """True of an addition that somebody else made before we called."""
+        ours = self.logical_id if self.kind == "add_nodes" else self.to_count
+        return self.adds and self.state is LedgerState.CONFIRMED and ours is None
+
+
 def action_id(scope: str, kind: str, subject: str, attempt: int = 1) -> str:
     """Deterministic id of an action: the same decision made twice gives the same id.
 

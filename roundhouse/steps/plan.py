@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from roundhouse.build.legacy import LEGACY
+from roundhouse.build.lock import held_by_another
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.build.staging import Step, StepKind, next_step
 from roundhouse.contracts.ledger import LedgerState, action_id
@@ -68,7 +69,8 @@ def _legacy_first(run: Run, cluster: Cluster, site: Site) -> Step | None:
         reason = f"the creation failed and HyperPod undid it: {cluster.failure or 'no reason is told'}"
         return Step(StepKind.DISCARD, f"{reason} (logs: {log_group(cluster.name, cluster.arn)})")
     held = site.locks.get(cluster.name)
-    if cluster.status == "InService" and held.owner == run.run_id and held.action_id:
+    ours = held.owner == run.run_id or (held.action_id and not held_by_another(held, run.run_id, site.now))
+    if cluster.status == "InService" and ours:
         return Step(StepKind.UPDATE, "what became of the last update is to be written down")
     return None
 

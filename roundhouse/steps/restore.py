@@ -83,14 +83,15 @@ class Restorer:
 
     def _legacy(self, incident: Incident, attempt: Attempt, group: GroupSpec, cluster: Cluster) -> dict[str, Any]:
         """UpdateCluster to the live count and one, under the cluster's lock; called again only after the update before
-        it is seen to have ended without effect, and as often as `build.legacy.retry` allows. Raises Refused when people
-        must look.
+        it is seen to have ended without effect, and as often as `build.legacy.retry` allows. Raises Refused when
+        people must look.
 
         The count before the delete is in the ledger. When it is reached again by whomever, nothing is added.
         """
         scaler = Scaler(self.reader, self.writer, self.ledger, self.locks, self.spec, self.now)
         scope, subject = incident.incident_id, _subject(incident, attempt)
         if (done := _confirmed(scaler.tries(scope, subject))) is not None:
+            scaler.give_back(incident.incident_id)
             return self._restored(incident, attempt, done.detail)
         held = scaler.settle(incident.incident_id)
         if isinstance(held, Busy):

@@ -145,6 +145,12 @@ class Scaler:
         with suppress(ConditionFailed):
             self.locks.put(lock.released(held))
 
+    def give_back(self, owner: str) -> None:
+        """Free the lock if `owner` still holds it, after everything that it called has been settled."""
+        held = self.locks.get(self.spec.cluster)
+        if held.owner == owner:
+            self.release(held)
+
     def _judged(self, wanted: Order) -> _Growth | Enough | Busy | Refusal:
         """What live state, read under the lock, lets the order become."""
         cluster = read(self.reader, self.spec.cluster)

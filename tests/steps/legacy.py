@@ -21,21 +21,23 @@ from tests.steps.samples import LADDER, account, cluster_spec, policy
 from tests.steps.world import CountedCluster, World
 
 SHORTAGE = "We currently do not have sufficient capacity to launch new ml.g6.48xlarge instances. Please try again."
-SCRIPT = (
-    "Lifecycle scripts did not run successfully. Please see CloudWatch logs for details."
-)
+SCRIPT = "Lifecycle scripts did not run successfully. Please see CloudWatch logs for details."
 
 
 class LegacyCluster(CountedCluster):
     """HyperPod without continuous provisioning. `undo`: failure messages of the coming operations, one each; "" is one
-    that goes well. `killed` are instances that a count below the live one has cost; there must never be any."""
+    that goes well. `killed` are instances that a count below the live one has cost, `overlaps` updates that were sent
+    while another of ours was under way; there must never be any."""
 
     def __init__(self, clock: FakeClock, name: str) -> None:
         super().__init__(clock, name)
         self.random = random.Random(7)
+        self.continuous = False
         self.failure = ""
         self.undo: list[str] = []
         self.killed: list[str] = []
+        self.overlaps: list[tuple[str, int]] = []
+        self._ours = False
         self.updates: list[tuple[str, int, int]] = []  # group, live target, count sent
         self.settings: dict[str, dict[str, Any]] = {}
         self._before: dict[str, int] = {}
@@ -63,8 +65,9 @@ class LegacyCluster(CountedCluster):
 
     def somebody_updates(self, group: str, count: int) -> None:
         """A person's UpdateCluster, by the same rules; refused ones change nothing."""
-        if self.status == "InService" and group in self.groups and count >= self.groups[group].target:
+        if self.status == "InService" and group in self.groups and count > self.groups[group].target:
             self._grow(group, count)
+            self._ours = False
 
     def somebody_deletes(self, group: str) -> None:
         """A person's BatchDeleteClusterNodes of one node."""
@@ -83,7 +86,7 @@ class LegacyCluster(CountedCluster):
             )
             for each in read.groups.values()
         }
-        return replace(read, groups=groups, continuous=False, failure=self.failure)
+        return replace(read, groups=groups, continuous=self.continuous, failure=self.failure)
 
     def events(self, name: str, after: datetime, group: str | None = None) -> Sequence[ClusterEvent]:
         self._reading(name)
@@ -106,6 +109,8 @@ class LegacyCluster(CountedCluster):
         raise InvalidRequest("BatchAddClusterNodes needs continuous provisioning", operation="BatchAddClusterNodes")
 
     def set_count(self, name: str, group: str, count: int, settings: Mapping[str, Any]) -> None:
+        if self._ours and self.status not in {"InService", ""}:
+            self.overlaps.append((group, count))
         lost = self._calling("set_count", group, count)
         self._exists(name)
         if self.status != "InService":
@@ -119,6 +124,7 @@ class LegacyCluster(CountedCluster):
             victims = self.random.sample([n for n in self.nodes if n.group == group], live - count)
             self.killed += [n.instance_id or "" for n in victims]
         self._grow(group, count)
+        self._ours = True
         self._answer(lost)
 
     def delete_nodes(self, name: str, instance_ids: Sequence[str], logical_ids: Sequence[str] = ()) -> BatchAnswer:

@@ -107,12 +107,12 @@ def called(view: View) -> Decision | None:
     mine = [entry for entry in view.facts.history.entries if entry.incident_id == incident.incident_id]
     under_way = any(
         entry.state in {"CLAIMED", "CALLED", "UNKNOWN"}
-        and ((entry.kind, entry.subject) == (last.rung.value, last.instance_id) or entry.kind == "add_nodes")
+        and ((entry.kind, entry.subject) == (last.rung.value, last.instance_id) or entry.adds)
         for entry in mine
     )
     # The ledger may be the one that has ended, or lost, what the incident still waits for; but a count that somebody
     # else has restored brings no node of ours back.
-    restored = any(e.kind == "add_nodes" and e.state == "CONFIRMED" and e.logical_id is None for e in mine)
+    restored = any(entry.of_others for entry in mine)
     waits = incident.state in {IncidentState.ACTING, PROVING} and not restored
     if not under_way and not waits:
         return None
