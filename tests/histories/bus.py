@@ -110,6 +110,7 @@ class Bus:
 
     def deliver(self, envelope: dict[str, Any], receive: int) -> None:
         self.deliveries += 1
+        self.house.wake()
         try:
             failed = bool(self.house.receive(envelope, receive))
         except Died:

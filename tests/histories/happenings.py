@@ -34,6 +34,7 @@ def plan(house: House, op: Op) -> None:
 
 def happen(house: House, op: Op) -> None:
     house.happened[op.kind.replace("_", " ")] += 1
+    house.wake()
     KINDS[op.kind](house, op)
 
 

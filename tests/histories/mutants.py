@@ -14,6 +14,7 @@ LADDER = "roundhouse/line/ladder.py"
 LEDGER = "tests/fakes/records.py"
 LOOKS = "roundhouse/line/decision/looks"
 PROVE = "roundhouse/steps/prove.py"
+RESTORE = "roundhouse/steps/restore.py"
 WATCH = "roundhouse/steps/watch.py"
 
 ANY_NODE = "node = cluster.by_logical(incident.logical_id or ''); return node, (node.instance_id or '') if node else ''"
@@ -25,16 +26,16 @@ STANDS_THERE = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """`must` are the rules of which one at least is seen broken, within `within` histories."""
+    """`must`: the rules, with | between them, of which one is seen broken within `within` histories."""
 
     name: str
     changes: tuple[Change, ...]
-    must: frozenset[str]
+    must: str
     within: int = 1500
 
 
 def mutant(name: str, must: str, *changes: Change, within: int = 1500) -> Mutant:
-    return Mutant(name, changes, frozenset(must.split("|")), within)
+    return Mutant(name, changes, must, within)
 
 
 NO_LEDGER = (
@@ -133,7 +134,11 @@ MUTANTS = (
     mutant(
         "count is restored whoever did it before",
         "count",
-        Text(WATCH, "if known is None and live >= group.count:", "if False:"),
+        Text(
+            RESTORE,
+            "if known is None and cluster.groups[group.name].target >= group.count:",
+            "if False:",
+        ),
     ),
     mutant("drain is not taken back", "drain", Instead(CORDON, "resume", "return result")),
     mutant(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COPIED = ("roundhouse", "functions", "tests")
-LINKED = ("statemachines", "catalog", "environments", "stacks")
+LINKED = ("simulator", "statemachines", "catalog", "environments", "stacks")
 
 
 class DoesNotFit(AssertionError):
@@ -84,9 +84,9 @@ def mutilated(changes: tuple[Change, ...], target: Path) -> Path:
     return target
 
 
-def histories_on(root: Path, count: int) -> dict[str, object]:
-    """The figure of at most `count` histories on that copy, up to the first that breaks a rule."""
-    command = [sys.executable, "-m", "tests.histories", "--count", str(count), "--processes", "1", "--first-broken"]
+def histories_on(root: Path, count: int, until: str = "") -> dict[str, object]:
+    """The figure of at most `count` histories on that copy, up to the first that breaks one of the rules `until`."""
+    command = [sys.executable, "-m", "tests.histories", "--count", str(count), "--processes", "1", "--until", until]
     settings = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, cwd=root, env=settings, capture_output=True, text=True, timeout=300, check=False)
     try:

@@ -45,6 +45,7 @@ def play(script: Script, sabotage: Callable[[House], None] = lambda house: None)
     house.until = house.now
     if script.agent:
         house.later(5, house.slurm.report)
+    house.wake()
     broken: list[str] = []
     with quiet(), house._wired():
         try:
@@ -92,4 +93,5 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         logging.disable(logging.NOTSET)
+        runtime.metrics.clear_metrics()
         runtime.logger.setLevel(kept)

@@ -32,6 +32,7 @@ class Figure:
     happened: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
     broken: list[tuple[int, str]] = field(default_factory=list)  # (seed, first rule broken, in words)
+    found: list[str] = field(default_factory=list)  # what was looked for, in words
 
     def add(self, played: Played) -> None:
         self.histories += 1
@@ -51,6 +52,7 @@ class Figure:
         self.happened += other.happened
         self.outcomes += other.outcomes
         self.broken += other.broken
+        self.found += other.found
 
     def line(self) -> str:
         """As one JSON line."""
@@ -59,6 +61,7 @@ class Figure:
                 "histories": self.histories,
                 "violations": len(self.broken),
                 "broken": self.broken[:SHOWN],
+                "found": self.found,
                 "steps": self.steps,
                 "calls": self.calls,
                 "nodes_taken": self.taken,
@@ -69,17 +72,19 @@ class Figure:
         )
 
 
-def share(first: int, count: int, reconciled: bool, to_the_first: bool = False) -> Figure:
+def share(first: int, count: int, reconciled: bool, until: tuple[str, ...] = ()) -> Figure:
     figure = Figure()
     for seed in range(first, first + count):
-        figure.add(of_seed(seed, reconciled))
-        if figure.broken and to_the_first:
+        played = of_seed(seed, reconciled)
+        figure.add(played)
+        if played.rules & set(until):
+            figure.found = [words for words in played.broken if words.partition(":")[0] in until]
             break
     return figure
 
 
 def many(
-    first: int, count: int, processes: int, reconciled: bool, to_the_first: bool = False
+    first: int, count: int, processes: int, reconciled: bool, until: tuple[str, ...] = ()
 ) -> Iterator[tuple[int, Figure]]:
     """(next seed, figure of everything below it) after each share, in order of seeds."""
     total = Figure()
@@ -87,11 +92,11 @@ def many(
     sizes = [min(SHARE, first + count - start) for start in starts]
     if processes == 1:
         for start, size in zip(starts, sizes, strict=True):
-            total.join(share(start, size, reconciled, to_the_first))
+            total.join(share(start, size, reconciled, until))
             yield start + size, total
         return
     with ProcessPoolExecutor(processes) as pool:
-        shares = pool.map(share, starts, sizes, [reconciled] * len(sizes))
+        shares = pool.map(share, starts, sizes, [reconciled] * len(sizes), [until] * len(sizes))
         for start, size, done in zip(starts, sizes, shares, strict=True):
             total.join(done)
             yield start + size, total
@@ -111,17 +116,19 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--shrink", action="store_true", help="with --seed: leave out all that the failure needs not")
     parser.add_argument("--no-reconciler", action="store_true")
-    parser.add_argument("--first-broken", action="store_true", help="stop at the first history that breaks a rule")
+    parser.add_argument("--until", default="", help="stop at the first history that breaks one of these rules (a|b)")
     given = parser.parse_args()
     if given.seed is not None:
         sys.exit(_one(given.seed, given.shrink, not given.no_reconciler))
     began, figure, said = time.monotonic(), Figure(), 0
-    for upto, figure in many(given.first, given.count, given.processes, not given.no_reconciler, given.first_broken):
+    for upto, figure in many(
+        given.first, given.count, given.processes, not given.no_reconciler, tuple(filter(None, given.until.split("|")))
+    ):
         for seed, words in figure.broken[said:]:
             say(f"seed {seed}: {words}", sys.stderr)
         said = len(figure.broken)
         say(f"seeds below {upto}: {said} violations", sys.stderr)
-        if said and given.first_broken:
+        if figure.found:
             break
     took = {"seconds": round(time.monotonic() - began, 1), "processes": given.processes, "first_seed": given.first}
     say(json.dumps({**json.loads(figure.line()), **took}))
