@@ -156,6 +156,8 @@ class Quirks:
     node_health_events: bool = True
     """Whether node-health events are sent for Slurm clusters, or only the agent's log record."""
     hma_log_records: bool = True
+    cloudtrail: bool = True
+    """Whether calls of the API are told by CloudTrail over EventBridge; what HyperPod does by itself never is."""
     auto_recovery: bool = True
     """Whether HyperPod's own repair acts where NodeRecovery is Automatic."""
     sticky_message: bool = True

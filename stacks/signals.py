@@ -65,6 +65,7 @@ class SignalsStack(Stack):
         self.made = {f"queue:{name}": queue.queue_arn for name, queue in self.queues.items()}
         self.made[f"queue:{DELIVERIES}"] = self.dead_letters[DELIVERIES].queue_arn
         self._hyperpod_rules()
+        self._calls_rule()
         self._maintenance_rule()
         self._own_bus()
         self._health_log(FunctionFactory(self, deployment, self.made, self.queues))
@@ -92,6 +93,18 @@ class SignalsStack(Stack):
             ("cluster-event", contract.CLUSTER_EVENT, nested),
         ):
             self._rule(name, self._hyperpod(kind, detail), self._intake())
+
+    def _calls_rule(self) -> None:
+        """Calls of HyperPod's API on this cluster, whoever makes them; a caller may name the cluster by its ARN. They
+        come only where a trail of the account writes management events."""
+        place = self._deployment
+        by_arn = {"prefix": f"arn:{place.partition}:sagemaker:{place.region}:{place.account}:cluster/"}
+        detail: dict[str, Any] = {
+            "eventSource": ["sagemaker.amazonaws.com"],
+            "eventName": list(contract.WATCHED_CALLS),
+            "requestParameters": {"clusterName": [place.cluster.cluster, by_arn]},
+        }
+        self._rule("api-calls", self._hyperpod(contract.API_CALL, detail), self._intake())
 
     def _maintenance_rule(self) -> None:
         """What AWS Health announces for this region. A copy that comes by way of the backup region names that one in its

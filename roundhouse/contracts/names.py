@@ -15,6 +15,18 @@ HEALTH_SOURCE = "aws.health"
 HEALTH_EVENT = "AWS Health Event"
 SCHEDULED_CHANGE = "scheduledChange"  # the category of maintenance to come
 
+API_CALL = "AWS API Call via CloudTrail"
+WATCHED_CALLS = (  # calls on nodes and clusters that are told when somebody else makes them
+    "BatchReplaceClusterNodes",
+    "BatchRebootClusterNodes",
+    "BatchDeleteClusterNodes",
+    "BatchAddClusterNodes",
+    "UpdateCluster",
+    "UpdateClusterSoftware",
+    "DeleteCluster",
+    "StartClusterHealthCheck",
+)
+
 SLURM_SOURCE = "roundhouse.slurm"
 SLURM_NODES = "Roundhouse Slurm Nodes"  # a snapshot of node states by the controller agent
 

@@ -14,7 +14,6 @@ from typing import Any
 from roundhouse.line.event import CauseClass, Event, Health, Source
 from roundhouse.triage.payload import mapping, moment, optional_text, subtrees, text
 
-DETAIL_TYPE = "AWS API Call via CloudTrail"
 # Call → what it does to the nodes that it names, or to all; None: it takes no node away.
 CALLS: dict[str, str | None] = {
     "BatchReplaceClusterNodes": "replace",

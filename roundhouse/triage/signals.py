@@ -42,7 +42,7 @@ def read(
             return Signal(tuple(health_log.read(mapping(envelope.get("detail"), "detail"), ingest_time)))
         case names.LIVE_SOURCE:
             return Signal((live.read(envelope, ingest_time),))
-        case names.HYPERPOD_SOURCE if envelope.get("detail-type") == cloudtrail.DETAIL_TYPE:
+        case names.HYPERPOD_SOURCE if envelope.get("detail-type") == names.API_CALL:
             events = cloudtrail.read(envelope, ingest_time, ours)
             return Signal(events, note="" if events else "a call that is no act of somebody else")
         case _:

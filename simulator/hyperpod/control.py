@@ -11,8 +11,9 @@ from simulator.hyperpod.core import Core
 from simulator.hyperpod.service import CallLog
 from simulator.hyperpod.state import Cluster, Node
 from simulator.hyperpod.views import current_count
+from simulator.hyperpod.workings.announced import AwsHealth
 from simulator.hyperpod.workings.repair import Repair
-from simulator.scenario_file import parse_fault, read_quirk
+from simulator.scenario_file import parse_fault, read_moment, read_quirk
 
 Params = dict[str, Any]
 
@@ -28,6 +29,7 @@ class Control:
         self.core = core
         self.repair = repair
         self.log = log
+        self.health = AwsHealth(core)
         self.commands = {
             "inject": self._inject,
             "fail_node": self._fail_node,
@@ -41,6 +43,7 @@ class Control:
             "set": self._set,
             "capacity": self._capacity,
             "own_repairs": self._own_repairs,
+            "announce": self._announce,
         }
 
     def run(self, command: str, params: Params) -> Params:
@@ -196,6 +199,20 @@ class Control:
         """What HyperPod repaired by itself."""
         _nothing_left(p)
         return {"repairs": list(self.repair.own)}
+
+    def _announce(self, p: Params) -> Params:
+        """AWS Health tells of work on nodes: see `workings.announced`. `entities` may name what is no node."""
+        entities = p.pop("entities", None)
+        if entities is None:
+            place = {key: p.pop(key) for key in ("instance_ids", "group", "count", "cluster") if key in p}
+            entities = [node.instance_id for _, node in self._choose(place)]
+        moments = {key: read_moment(p.pop(key), key).at(self.core.now) for key in ("starts", "ends") if key in p}
+        known = ("event", "code", "status", "pages", "copies", "effect")
+        options: Params = {key: p.pop(key) for key in known if key in p}
+        _nothing_left(p)
+        if options.get("effect") not in (None, "reboot"):
+            raise ControlRefused("effect: 'reboot', or left out")
+        return self.health.announce(entities, **moments, **options)
 
     def _break(self, chosen: list[tuple[Cluster, Node]], p: Params) -> None:
         known = ("fault", "repair_action", "health_event", "log_record", "fixed_by", "record")

@@ -121,6 +121,11 @@ class Events:
             delay = self.ids.random.uniform(*self.quirks.delay)
             self._push(timedelta(seconds=delay), json.loads(json.dumps(call, default=_keep_time)))
 
+    def call(self, detail_type: str, detail: dict[str, Any]) -> None:
+        """Queue CloudTrail's word of a call: once and at once, so that it takes nothing from the world's chances."""
+        call = {"source": SOURCE, "detail_type": detail_type, "detail": detail, "resources": []}
+        self._push(timedelta(0), json.loads(json.dumps(call | {"time": self.timeline.now}, default=_keep_time)))
+
     def log(self, cluster: Cluster, stream: str, message: str) -> None:
         """Queue one record for the cluster's log group."""
         call = {"group": cluster.log_group, "stream": stream, "message": message, "time": self.timeline.now}

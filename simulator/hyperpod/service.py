@@ -6,7 +6,9 @@ Imports this package and the contract with the embedded AWS. The world holds the
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
+from simulator.hyperpod import trail
 from simulator.hyperpod.answers.batches import Batches
 from simulator.hyperpod.answers.reading import Reading
 from simulator.hyperpod.core import Core, bad_request
@@ -99,12 +101,22 @@ class HyperPod:
             answer = deepcopy(self.changes[operation](deepcopy(params), caller))
         except ServiceError as error:
             entry["error"] = {"code": error.code, "message": error.message}
+            self._trail(operation, params, caller, error)
             raise
         entry["result"] = deepcopy(answer)
+        self._trail(operation, params, caller, answer)
         if self.core.faults.call("lost_answer", operation, self.core.now):
             entry["answer_lost"] = True
             raise ServiceError("InternalFailure", "The request processing has failed because of an unknown error.", 500)
         return answer
+
+    def _trail(self, operation: str, params: Params, caller: Caller, outcome: Params | ServiceError) -> None:
+        """CloudTrail tells of the call, if it is switched on in the account."""
+        if not self.core.quirks.cloudtrail or not self.core.is_home(caller):
+            return
+        event_id = str(uuid5(NAMESPACE_OID, f"call {len(self.log.entries)}"))
+        told = trail.detail(operation, params, caller, event_id, self.core.now.isoformat(), outcome)
+        self.core.events.call(trail.DETAIL_TYPE, told)
 
     def _may_fail(self, operation: str) -> None:
         """Injected throttling and quotas."""
