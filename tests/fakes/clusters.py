@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.errors import NotFound, RoundhouseError, Unavailable
@@ -20,7 +20,10 @@ class FakeClusters:
         self.clock = clock
         self.known: list[FakeCluster] = list(known)
         self.created: list[str] = []
-        self.deleted: list[str] = []  # ARNs
+        self.deleted: list[str] = []  # as they were named
+        self.deaf = 0  # so many deletes are accepted, and nothing comes of them
+        self.unlisted = timedelta(0)  # a new cluster is not listed for so long
+        self._born: dict[str, datetime] = {}
         self.settle_deletes = True
         self.outcome: Callable[[FakeCluster], None] = FakeCluster.settle  # what becomes of one that is being created
         self.lost: list[str] = []  # operations whose next answer is lost
@@ -59,6 +62,7 @@ class FakeClusters:
             made.arn = f"{made.arn[:-3]}{len(self.known):03d}"
         arn = made.create(spec, counts)
         self.known.append(made)
+        self._born[arn] = self.clock.now()
         self.created.append(spec.cluster)
         self._answer("create")
         return arn
@@ -66,8 +70,11 @@ class FakeClusters:
     def delete_cluster(self, name: str) -> None:
         self._stumble("delete")
         found = self._at(name)
-        self.deleted.append(found.arn)
-        found.status = "Deleting"
+        self.deleted.append(name)
+        if self.deaf:
+            self.deaf -= 1
+        else:
+            found.status = "Deleting"
         self._answer("delete")
 
     def add(self, name: str, group: str, amount: int, token: str) -> tuple[str, ...]:
@@ -85,6 +92,8 @@ class FakeClusters:
     # Parts -----------------------------------------------------------------------------------------------------
     def _at(self, name: str) -> FakeCluster:
         for each in self.standing():
+            if self.clock.now() - self._born.get(each.arn, datetime.min.replace(tzinfo=UTC)) < self.unlisted:
+                continue
             if name in {each.name, each.arn}:
                 return each
         raise NotFound(f"there is no cluster {name}")

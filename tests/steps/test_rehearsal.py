@@ -122,6 +122,16 @@ def titles(world: Stage, kind: NoticeKind) -> list[str]:
     return [notice.title for notice in world.told(kind)]
 
 
+def _calls() -> int:
+    world = stage()
+    world.rehearse()
+    world.run()
+    return len(world.gate.calls)
+
+
+POINTS = range(1, _calls() + 1)
+
+
 # How it ends -----------------------------------------------------------------------------------------------------
 def test_scripts_that_run_to_their_end_pass_and_the_cluster_is_deleted() -> None:
     world = stage()
@@ -289,6 +299,7 @@ def test_what_cannot_begin_is_said_and_leaves_nothing(spoil: Callable[[Stage], N
     [told] = world.told(NoticeKind.RUN_STOPPED)
     assert words in told.text
     assert "errorMessage" not in told.text
+    assert {entry.state for entry in world.ledger.records.values()} <= {LedgerState.FAILED, LedgerState.CONFIRMED}
 
 
 @pytest.mark.parametrize("operation", ["create", "delete"])
@@ -313,6 +324,63 @@ def test_a_lost_answer_makes_nothing_twice(operation: str) -> None:
     assert len(set(world.clusters.deleted)) == 1
 
 
+@pytest.mark.parametrize("lost", [[], ["create"]], ids=["answered", "answer lost"])
+def test_a_new_cluster_that_is_not_listed_yet_is_not_made_again(lost: list[str]) -> None:
+    for after in (False, True):
+        for point in POINTS[:30]:
+            world = stage()
+            world.clusters.lost += lost
+            world.clusters.unlisted = timedelta(seconds=150)
+            world.gate.die_at, world.gate.after = point, after
+            world.rehearse()
+            world.run()
+            ended(world, Result.PASSED)
+            assert len(world.clusters.created) == 1, world.gate.died
+
+
+def test_a_result_that_is_written_stands() -> None:
+    world = stage()
+    world.rehearse()
+    world.run()
+    before = world.record()
+    said = world._invoke("watch_rehearsal", {"rehearsal_id": "r-1"})
+    assert (said["status"], said["result"]) == ("over", "PASSED")
+    assert world.record() == before
+
+
+def test_a_long_rehearsal_lives_as_long_as_somebody_looks() -> None:
+    world = stage(hang, rehearsal=replace(TERMS, timeout_s=3 * 3600))
+    world.rehearse()
+    for _ in range(4):
+        world.run(for_s=1800)
+        assert world.tidy() == {"cleared": [], "left": []}
+    world.rehearse("r-2")
+    world.run()
+    assert world.executions["r-2"].status == "FAILED"
+    ended(world, Result.FAILED)
+    assert len(world.clusters.created) == 1
+
+
+def test_a_cluster_that_may_still_appear_is_waited_for_before_all_is_said_to_be_gone() -> None:
+    world = stage()
+    world.clusters.lost.append("create")
+    world.clusters.unlisted = timedelta(seconds=150)
+    world.later(1, lambda: world.control.set_pause(Pause("ALICE", "moving racks", T0)))
+    world.rehearse()
+    world.run()
+    ended(world, Result.INCONCLUSIVE)
+    assert len(world.clusters.created) == len(world.clusters.deleted) == 1
+
+
+def test_a_delete_of_which_nothing_comes_is_called_again_after_a_while() -> None:
+    world = stage()
+    world.clusters.deaf = 1
+    world.rehearse()
+    world.run()
+    ended(world, Result.PASSED)
+    assert len(world.clusters.deleted) == 2
+
+
 def test_a_cluster_that_is_busy_is_deleted_later() -> None:
     world = stage()
     world.clusters.refuse += [("delete", Conflict("another operation is under way"))] * 5
@@ -324,10 +392,12 @@ def test_a_cluster_that_is_busy_is_deleted_later() -> None:
 def test_a_cluster_that_somebody_deletes_tells_nothing_of_the_scripts() -> None:
     world = stage(stay)
     world.rehearse()
-    world.later(200, lambda: world.clusters.delete_cluster(world.record().cluster))
+    world.later(20, lambda: world.clusters.delete_cluster(world.record().cluster))
+    world.later(30, world.clusters.settle)
     world.run()
     ended(world, Result.INCONCLUSIVE)
     assert "somebody deleted it" in world.record().reason
+    assert world.record().log_group, "its output is still there"
 
 
 def test_a_cluster_that_cannot_be_deleted_is_told_of() -> None:
@@ -385,7 +455,9 @@ def test_a_cluster_made_under_the_name_in_the_meantime_is_left_alone() -> None:
     theirs.seed("controller", 1, "Controller")
     theirs.tagged = dict(mine.tagged)
     world.clusters.known.append(theirs)
+    _script(theirs, "Succeeded")
     world.run()
+    assert world.record().result is Result.INCONCLUSIVE
     assert world.clusters.deleted == []
     assert theirs.status == "InService"
     assert any("left alone" in title for title in titles(world, NoticeKind.RUN_STOPPED))
@@ -490,6 +562,21 @@ def test_what_a_stopped_execution_left_is_deleted_by_the_next_rehearsal() -> Non
     assert len(world.clusters.created) == 2
 
 
+def test_a_leftover_of_the_same_name_is_cleared_by_the_next_rehearsal_though_its_record_is_gone() -> None:
+    world = stage(stay)
+    world.rehearse()
+    world.run(for_s=200)
+    world.stop("r-1")
+    world.rehearsals.records.clear()
+    world.clusters.outcome = lambda cluster: succeed(cluster) if cluster.tagged[TAG_ID] == "r-2" else None
+    [left] = world.clusters.standing()
+    world.rehearse("r-2")
+    world.run()
+    ended(world, Result.PASSED, "r-2")
+    assert left.arn in world.clusters.deleted
+    assert len(world.clusters.created) == 2
+
+
 def test_a_cluster_that_only_the_ledger_knows_is_cleared_by_its_tags() -> None:
     world = stage(stay)
     world.rehearse()
@@ -518,16 +605,6 @@ def test_the_schedule_raises_an_alarm_over_what_it_cannot_delete() -> None:
 
 
 # Killed at any point ---------------------------------------------------------------------------------------------
-def _calls() -> int:
-    world = stage()
-    world.rehearse()
-    world.run()
-    return len(world.gate.calls)
-
-
-POINTS = range(1, _calls() + 1)
-
-
 @pytest.mark.parametrize("outcome", [succeed, fail])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_a_step_is_killed_at_any_call_and_tried_again(after: bool, outcome: Callable[[FakeCluster], None]) -> None:

@@ -100,15 +100,11 @@ def _create(
         of = claims.owner(reader, cluster, spec)
         if of is not None and of != rehearsal.rehearsal_id:
             return _clear(of, name)
-        if entry is None:
-            raise Refused(f"a cluster called {name} exists and is not this rehearsal's: it is left alone")
-        claims.check_ours(cluster, rehearsal.rehearsal_id, reader=reader, ledger=ledger, spec=spec)
-        if entry.state is not LedgerState.CONFIRMED:
-            claims.mark(ledger, entry, LedgerState.CONFIRMED, now, cluster.arn)
-        rehearsals.put(replace(rehearsal, cluster_arn=cluster.arn, looked_at=now))
+        ours = claims.check_ours(cluster, rehearsal.rehearsal_id, reader=reader, ledger=ledger, spec=spec)
+        if ours.state is not LedgerState.CONFIRMED:
+            claims.mark(ledger, ours, LedgerState.CONFIRMED, now, cluster.arn)
         return watch
     if entry is not None and entry.state in {LedgerState.CALLED, LedgerState.CONFIRMED}:
-        rehearsals.put(replace(rehearsal, cluster_arn=entry.detail, looked_at=now))
         return watch  # created, and not listed yet
     throw_away = rehearsal_spec(spec, rehearsal)
     entry = entry or claims.claim(ledger, rehearsal.rehearsal_id, claims.CREATE, name, spec, now)
