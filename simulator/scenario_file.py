@@ -72,6 +72,14 @@ def read_quirk(key: str, value: Any) -> Any:
     return getattr(quirks, key)
 
 
+def read_moment(value: Any, key: str) -> Moment:
+    """A moment from a control command: a date and time, or "+40m" from now. Raises ScenarioInvalid."""
+    try:
+        return _moment(value)
+    except (TypeError, ValueError) as error:
+        raise ScenarioInvalid(f"{key}: {error}") from error
+
+
 def _cross_checks(s: Scenario) -> list[str]:
     problems = []
     if not re.fullmatch(r"\d{12}", s.account):
