@@ -7,6 +7,7 @@ from typing import Any
 
 from roundhouse.line.incident import Outcome
 from roundhouse.line.ladder import Rung
+from roundhouse.line.state import NodeStatus
 from tests.steps.samples import health, house, worker
 from tests.steps.world import World
 
@@ -64,3 +65,17 @@ def test_news_of_a_node_that_we_replaced_need_no_second_look() -> None:
     world.run()
     assert not receive(world, {**event, "id": "another"}, 1)
     assert len(world.incidents.records) == 1
+
+
+def test_new_instance_that_did_not_come_up_in_time_is_not_given_back_unproved() -> None:
+    """It stood in the place of the old one: "superseded", and the drain was taken back."""
+    world = house(ladder=(Rung.REPLACE, Rung.HUMAN))
+    instance = worker(world, 3)
+    assert world.take(health(world, instance)) == []
+    world.nodes_boot = False
+    world.run(for_s=900)
+    new = next(n.instance_id or "" for n in world.cluster.nodes if n.status is NodeStatus.PENDING)
+    world.cluster.set_status(new, NodeStatus.FAILURE)
+    world.run()
+    assert world.incident(instance).outcome is Outcome.ESCALATED
+    assert [c.verb.value for c in world.agent.commands if c.verb.value == "resume"] == []

@@ -31,6 +31,10 @@ def gone(view: View) -> Decision | None:
         return None
     heir = view.cluster.by_logical(incident.logical_id) if incident.logical_id else None
     name = view.instance or incident.instance_id
+    if heir and heir.instance_id and view.failed_attempt and incident.attempts[-1].rung.destructive:
+        # Our own: it did not come back in time, and nobody has proved it.
+        done = f"{incident.attempts[-1].rung.in_words} {name} brought {heir.instance_id}, which is {heir.status}"
+        return human(Guard.LADDER, f"{done} and was not proved in time: people must look")
     if heir and heir.instance_id:
         return close(Outcome.SUPERSEDED, f"{name} is gone: {heir.instance_id} stands in its place{_by_whom(view)}")
     first = view.running_step(MISSING)
