@@ -8,6 +8,7 @@ from aws_cdk import App, Environment, Tags, Validations
 from cdk_nag import AwsSolutionsChecks
 
 from stacks.approvals import ApprovalsStack
+from stacks.constructs.key import ENVIRONMENT_TAG
 from stacks.deployment import Deployment
 from stacks.monitoring import MonitoringStack
 from stacks.signals import INVOCATIONS, SignalsStack
@@ -48,4 +49,4 @@ def add_stacks(app: App, deployment: Deployment) -> None:
         queues={name: queue for name, queue in signals.queues.items() if name != INVOCATIONS},
         dead_letters=signals.dead_letters,
     )
-    Tags.of(app).add("roundhouse:environment", deployment.environment)
+    Tags.of(app).add(ENVIRONMENT_TAG, deployment.environment)

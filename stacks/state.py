@@ -9,7 +9,8 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from roundhouse.contracts.names import APPROVALS, INCIDENTS, LEDGER, TABLE_KEYS
+from roundhouse.contracts.names import APPROVAL_TOKENS, APPROVALS, INCIDENTS, LEDGER, TABLE_KEYS
+from stacks.constructs.key import tokens_key
 from stacks.constructs.table import guarded_table
 from stacks.deployment import Deployment
 
@@ -24,6 +25,7 @@ class StateStack(Stack):
     def __init__(self, scope: Construct, id: str, *, deployment: Deployment, **options: Any) -> None:
         super().__init__(scope, id, **options)
         names = deployment.names
+        tokens = tokens_key(self, "tokens-key", deployment)
         self.tables: dict[str, dynamodb.Table] = {
             table: guarded_table(
                 self,
@@ -32,6 +34,7 @@ class StateStack(Stack):
                 key=key,
                 protected=deployment.protected,
                 sorted_by=_SORTED_BY.get(table),
+                encrypted_by=tokens if table == APPROVAL_TOKENS else None,
             )
             for table, key in TABLE_KEYS.items()
         }

@@ -56,7 +56,12 @@ def make_deployment(**changes: object) -> Deployment:
         groups=groups,
         waits=StageWaits(),
     )
-    given = {"policy": Policy("test", "train-a"), "cluster": spec, "slack_secret": "roundhouse/slack", "slack_app_id": "A0123ABCDEF"}
+    given = {
+        "policy": Policy("test", "train-a"),
+        "cluster": spec,
+        "slack_secret": "roundhouse/slack",
+        "slack_app_id": "A0123ABCDEF",
+    }
     given |= changes
     return Deployment(**given)  # type: ignore[arg-type]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,3 +82,37 @@ def test_stacks_of_a_protected_environment_cannot_be_deleted(assembly: Path) -> 
     stacks = [each["properties"] for each in artifacts if each["type"] == "aws:cloudformation:stack"]
     assert len(stacks) == 5
     assert all(stack["terminationProtection"] for stack in stacks)
+
+
+def _key(templates: Templates) -> Any:
+    (key,) = templates.of_type("AWS::KMS::Key")
+    return key[2]
+
+
+def test_tokens_alone_have_a_key_of_their_own(templates: Templates) -> None:
+    by_key = {
+        each["TableName"]: each["SSESpecification"].get("KMSMasterKeyId")
+        for each in templates.properties("AWS::DynamoDB::Table")
+    }
+    assert {name for name, key in by_key.items() if key} == {"roundhouse-test-approval-tokens"}
+    assert _key(templates)["DeletionPolicy"] == _key(templates)["UpdateReplacePolicy"] == "Retain"
+    assert _key(templates)["Properties"]["EnableKeyRotation"] is True
+    assert _key(templates)["Properties"]["RotationPeriodInDays"] == 365
+
+
+def test_nobody_decrypts_tokens_but_our_functions_and_deployments_by_way_of_dynamodb(templates: Templates) -> None:
+    statements = _key(templates)["Properties"]["KeyPolicy"]["Statement"]
+    using = {each["Sid"]: each for each in statements if {"kms:Decrypt", "kms:*"} & set(each["Action"])}
+    assert using.keys() == {"FunctionsUseTheTable", "DeploymentsMakeTheTable"}
+    for each in using.values():
+        assert each["Condition"]["StringEquals"]["kms:ViaService"] == "dynamodb.us-west-2.amazonaws.com"
+        assert each["Condition"]["StringEquals"]["kms:CallerAccount"] == "111122223333"
+    own = using["FunctionsUseTheTable"]["Condition"]["StringEquals"]
+    assert own["aws:PrincipalTag/roundhouse:environment"] == "test"
+    assert set(using["DeploymentsMakeTheTable"]["Condition"]) == {"StringEquals", "ArnLike"}
+    assert "kms:PutKeyPolicy" in next(each for each in statements if each["Sid"] == "AdministratorsManage")["Action"]
+
+
+def test_roles_carry_the_tag_that_the_key_asks_for(templates: Templates) -> None:
+    for role in templates.properties("AWS::IAM::Role"):
+        assert {"Key": "roundhouse:environment", "Value": "test"} in role["Tags"]
