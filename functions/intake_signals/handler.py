@@ -10,14 +10,16 @@ from functions.batch import each_message
 from roundhouse.contracts.names import HEALTH_SOURCE
 from roundhouse.steps.intake import Intake, envelope_of
 from roundhouse.steps.maintenance.hear import Hearing
+from roundhouse.steps.remembered import RememberedIncidents
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Event: a batch of the queue. Answer: `batchItemFailures`; a failed message comes again alone."""
+    incidents = RememberedIncidents(runtime.incidents())
     intake = Intake(
         reader=runtime.reader(),
-        incidents=runtime.incidents(),
+        incidents=incidents,
         control=runtime.control(),
         breaker=runtime.breaker(),
         outbox=runtime.outbox(),
@@ -32,7 +34,7 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     hearing = Hearing(
         reader=runtime.reader(),
         control=runtime.control(),
-        incidents=runtime.incidents(),
+        incidents=incidents,
         maintenances=runtime.maintenances(),
         approvals=runtime.approvals(),
         settle=runtime.settle_queue(),

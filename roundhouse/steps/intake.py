@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from roundhouse.contracts.names import Names
+from roundhouse.contracts.names import SLURM_SOURCE, Names
 from roundhouse.errors import AwsFailure, BadInput, ConditionFailed, Unavailable
 from roundhouse.line.breaker import BreakerEntry
 from roundhouse.line.event import Event, Health, Source
@@ -73,7 +73,9 @@ class Intake:
         look later, since one list that omits a node may only lag.
         """
         ours = Names(self.policy.environment).of("")
-        signal = signals.read(envelope, self.now, self.control.snapshot(self.policy.cluster), ours)
+        slurm = envelope.get("source") == SLURM_SOURCE  # whose news are what changed since the kept snapshot
+        before = self.control.snapshot(self.policy.cluster) if slurm else None
+        signal = signals.read(envelope, self.now, before, ours)
         self._expected, self._unsure = set(), ""
         told = [self._event(event) for event in signal.events]
         if signal.snapshot is not None and signal.cluster == self.policy.cluster:
@@ -248,7 +250,13 @@ class Intake:
             incidents=self.incidents,
             policy=self.policy,
             now=self.now,
+            at_once=self._of_controller(incident),
         )
+
+    def _of_controller(self, incident: Incident) -> bool:
+        """True when it is about the controller: HyperPod does not repair it, so there is nothing to wait for."""
+        cluster = self.cluster() if incident.health == Health.UNHEALTHY else None
+        return cluster is not None and cluster.role(incident.group) == "Controller"
 
 
 def envelope_of(body: str) -> dict[str, Any]:
