@@ -590,6 +590,14 @@ def test_a_cluster_that_only_the_ledger_knows_is_cleared_by_its_tags() -> None:
     assert world.clusters.standing() == []
 
 
+def test_the_schedule_looks_at_no_claim_but_those_of_rehearsals() -> None:
+    world = stage()
+    claims.claim(world.ledger, "run-1", "create_cluster", "train", world.spec, world.now)
+    world.clock.at = world.now + timedelta(hours=1)
+    assert world.tidy() == {"cleared": [], "left": []}
+    assert {entry.kind for entry in world.ledger.records.values()} == {"create_cluster"}
+
+
 def test_the_schedule_raises_an_alarm_over_what_it_cannot_delete() -> None:
     world = stage(stay)
     world.rehearse()
