@@ -143,6 +143,7 @@ def _hint(notice: Notice) -> str:
         "incident": f"Why and with what evidence: `roundhouse explain {one_line(subject, 200)} -e NAME`",
         "run": "How far it is: `roundhouse status -e NAME --watch`",
         "breaker": "What is held back: `roundhouse incidents`",
+        "reconcile": "Compare again: `roundhouse reconcile -e NAME`",
         "maintenance": "What becomes of each node: `roundhouse incidents --open -e NAME`",
     }
     return hints.get(topic, "")
