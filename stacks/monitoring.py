@@ -84,6 +84,12 @@ class MonitoringStack(Stack):
             "An incident has been open for a day: see `roundhouse incidents`",
         )
         self._alarm(
+            "controller",
+            self._own("ControllerLost"),
+            1,
+            "The controller is in Failure, or not there: running jobs go on, nothing new starts; only people may act",
+        )
+        self._alarm(
             "breaker",
             self._own("BreakerOpen"),
             1,
@@ -171,7 +177,7 @@ class MonitoringStack(Stack):
                 [cw.AlarmStatusWidget(title="Alarms", alarms=list(self._alarms), width=24, height=5)],
                 [
                     graph("Open incidents, oldest (hours)", self._own("OpenIncidentAgeHours")),
-                    graph("Breaker (1 = open)", self._own("BreakerOpen")),
+                    graph("Breaker open, controller lost", self._own("BreakerOpen"), self._own("ControllerLost")),
                 ],
                 [
                     graph(

@@ -7,7 +7,7 @@ whose ARN must end in `*`, or be `*`, says why; the reason is what cdk-nag shows
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         sends("intake", "settle", "agent", "outbox.fifo"),
         sends("invocations-dlq"),
     ),
-    "measure_line": (POLICY, lists("incidents"), reads("control"), sends("invocations-dlq")),
+    "measure_line": (POLICY, CLUSTER, LOOK, lists("incidents"), reads("control"), sends("invocations-dlq")),
     # repair
     "decide_repair": (
         POLICY,
@@ -175,6 +175,7 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
         PLAN,
         BILL,
         keeps("incidents", "control"),
+        lists("incidents"),
         reads("runs"),
         sends("outbox.fifo"),
     ),
@@ -257,7 +258,9 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
     "end_rehearsal": (
         CLUSTER,
         LOOK,
-        cluster("ListTags", "DeleteCluster"),
+        cluster("ListTags"),
+        # whatever the code believes: a cluster without the tag of a rehearsal cannot be deleted by this role
+        replace(cluster("DeleteCluster"), conditions={"Null": {"aws:ResourceTag/roundhouse:rehearsal": "false"}}),
         keeps("control", "ledger"),
         lists("ledger"),
         sends("outbox.fifo"),

@@ -1,4 +1,4 @@
-"""measure_line: how long incidents stand open, and the breaker, as metrics. On a schedule; changes nothing."""
+"""measure_line: how long incidents stand open, breaker and controller, as metrics. On a schedule; changes nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functions import runtime
 from roundhouse.line.breaker import BreakerStatus
 from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import IncidentState
+from roundhouse.steps import look
 
 BACK = timedelta(days=14)
 
@@ -29,4 +30,7 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     runtime.metrics.add_metric(name="OpenIncidents", unit=MetricUnit.Count, value=len(ongoing))
     runtime.metrics.add_metric(name="OpenIncidentAgeHours", unit=MetricUnit.NoUnit, value=round(oldest, 2))
     runtime.metrics.add_metric(name="BreakerOpen", unit=MetricUnit.NoUnit, value=0 if closed else 1)
+    cluster = look.live(runtime.reader(), runtime.control(), policy, now)
+    if cluster is not None:  # what could not be read is not told: neither lost nor well
+        runtime.metrics.add_metric(name="ControllerLost", unit=MetricUnit.NoUnit, value=int(cluster.controller_lost))
     return {"open": len(ongoing), "oldest_hours": round(oldest, 2), "breaker": state.status.value}

@@ -50,6 +50,8 @@ def policy(env: Environment) -> line.Policy:
         max_event_age_s=section.max_event_age,
         slurm_max_age_s=section.slurm_max_age,
         repair_timeout_s=section.repair_timeout,
+        patching_limit_s=section.patching_limit,
+        slurm_may_reboot=section.slurm_may_reboot,
         proof_quiet_s=section.proof_quiet,
         poll_s=section.poll,
     )

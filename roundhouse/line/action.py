@@ -14,7 +14,6 @@ from roundhouse.line.incident import Incident
 from roundhouse.line.ladder import Rung
 from roundhouse.line.state import Cluster, NodeStatus
 
-
 SHOWS_EFFECT_S = 600  # how long an unchanged node is watched before a lost call may be repeated
 
 

@@ -169,7 +169,7 @@ class Cluster:
         return f"{len(nodes)} nodes of {nodes[0].group} are SystemUpdating" if nodes else ""
 
     def controllers(self) -> list[Node] | None:
-        """The controller nodes that are listed; None when no group is known to be the controller's, or none is wanted."""
+        """The controller nodes that are listed; None when no group is known to be the controller's."""
         names = {g.name for g in self.groups.values() if g.role == "Controller" and g.target > 0}
         return [node for node in self.nodes if node.group in names] if names else None
 

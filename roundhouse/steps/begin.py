@@ -19,16 +19,24 @@ def look(workflows: Workflows, machine: str, incident: Incident) -> Workflow:
 
 
 def begin(
-    incident: Incident, *, workflows: Workflows, machine: str, incidents: IncidentStore, policy: Policy, now: datetime
+    incident: Incident,
+    *,
+    workflows: Workflows,
+    machine: str,
+    incidents: IncidentStore,
+    policy: Policy,
+    now: datetime,
+    at_once: bool = False,
 ) -> bool:
     """See that the open incident has a workflow: begin the first, or another where all have ended. True if one began.
 
     Safe beside itself: names are taken in order, and a name is begun once. One that was begun again too often within a
-    day is left alone: the reconciler hands it to people.
+    day is left alone: the reconciler hands it to people. `at_once` leaves out the grace, for what people must know
+    now whatever HyperPod does by itself.
     """
     if incident.state is IncidentState.CLOSED:
         return False
-    grace = policy.rule(incident.cause).grace_s
+    grace = 1 if at_once else policy.rule(incident.cause).grace_s
     payload: dict[str, object] = {"incident_id": incident.incident_id, "grace_s": grace_left(incident, grace, now)}
     if not incident.restarts and workflows.start(machine, incident.incident_id, payload):
         return True

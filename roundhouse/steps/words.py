@@ -149,10 +149,11 @@ CONTROLLER_STEPS = (
 def controller_lost(incident: Incident) -> Notice:
     """The controller is in trouble: an alarm to people, with the steps to take."""
     return Notice(
-        notice_id=f"controller:{incident.incident_id}",
-        thread=incident_thread(incident.incident_id),
+        # One message for a loss, however many causes it is told under: each of them is an incident of its own.
+        notice_id=f"controller:{incident.cluster}:{incident.opened_at:%Y-%m-%dT%H}",
+        thread=f"controller:{incident.cluster}",
         kind=NoticeKind.CONTROLLER_LOST,
-        title=f"Controller of {incident.cluster} is unhealthy: {incident.code}",
+        title=f"Controller of {incident.cluster} is unhealthy",
         text="\n".join(CONTROLLER_STEPS),
         facts=incident_facts(incident),
         broadcast=True,

@@ -51,7 +51,7 @@ def test_defaults_of_the_model_are_those_of_the_line() -> None:
     assert rendered.rules[CauseClass.LIFECYCLE] == plain.rule(CauseClass.LIFECYCLE)
     assert rendered.budgets[Rung.REBOOT] == plain.budget(Rung.REBOOT)
     for name in ("approval_ttl_s", "drain_deadline_s", "max_event_age_s", "slurm_max_age_s", "repair_timeout_s",
-                 "proof_quiet_s", "poll_s"):  # fmt: skip
+                 "patching_limit_s", "slurm_may_reboot", "proof_quiet_s", "poll_s"):  # fmt: skip
         assert getattr(rendered, name) == getattr(plain, name), name
     env = parse(changed())
     assert cluster_spec(env).waits == type(cluster_spec(env).waits)()

@@ -48,7 +48,7 @@ def test_own_metrics_have_the_dimension_that_functions_write(templates: Template
         each["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
         for each in templates.properties("AWS::Lambda::Function")
     }
-    for metric in ("OpenIncidentAgeHours", "BreakerOpen", "ReconcileRuns", "ReconcileShown"):
+    for metric in ("OpenIncidentAgeHours", "BreakerOpen", "ControllerLost", "ReconcileRuns", "ReconcileShown"):
         assert _watched(templates, metric, "service") == services == {"roundhouse-test-line"}
 
 

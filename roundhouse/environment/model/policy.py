@@ -65,6 +65,8 @@ class Policy(Section):
     max_event_age: Duration = 14400
     slurm_max_age: Duration = 300
     repair_timeout: Duration = 5400
+    patching_limit: Duration = 21600
+    slurm_may_reboot: bool = False
     proof_quiet: Duration = 300
     poll: Duration = 60
 

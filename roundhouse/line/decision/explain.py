@@ -21,6 +21,13 @@ def explain(incident: Incident, decision: Decision | None = None) -> list[str]:
     trust = "HyperPod itself reports it" if incident.trusted else "only Slurm or a log on a node reports it"
     lines.append(f"Evidence: {trust}")
     lines += [f"  {e.at:%H:%M:%S} {e.source}: {e.code or e.health}: {e.text[:160]}" for e in incident.evidence]
+    if incident.others:
+        lines.append("Others:")
+        lines += [f"  {o.at:%H:%M:%S} {o.who} called {o.call}" for o in incident.others]
+    if incident.undrained_at is not None:
+        lines.append(f"Our drain was taken back by hand at {incident.undrained_at:%H:%M:%S} UTC")
+    if incident.withdrawn:
+        lines.append(f"Questions taken back, since others acted meanwhile: {incident.withdrawn}")
     if incident.attempts:
         lines.append("Tried:")
         lines += [f"  {a.at:%H:%M:%S} {a.rung.in_words} {a.instance_id}: {a.result}" for a in incident.attempts]

@@ -1,4 +1,4 @@
-"""Act 5: an approval that comes too late, and one that is denied: nothing may be called."""
+"""Act 5: a colleague is faster than an approval, and another is denied: nothing may be called."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 from roundhouse.line.incident import Incident, IncidentState
 from simulator.demo.acts.repair import FAULT
-from simulator.demo.stage import ALICE, BOB, Stage
+from simulator.demo.stage import BOB, Stage, approval_id
 
 ACT = "races"
-TITLE = "A late approval, and a denied one"
+TITLE = "A question that is taken back, and a denied one"
 LATE, DENIED = 9, 11  # the nodes
 
 Json = dict[str, Any]
@@ -40,7 +40,12 @@ def play(stage: Stage) -> None:
         return now["status"] == "Running" and now["instance_id"] not in {None, late["instance_id"]}
 
     house.wait("the colleague's replacement", lambda: replaced() or called(), stage.patience)
-    stage.answer(question, "approve", ALICE)
+
+    def redrawn() -> bool:
+        return not any(approval_id(m) == approval_id(question) for m in house.messages(after=after) if _buttons(m))
+
+    house.wait("the question to be taken back", lambda: redrawn() or called(), stage.patience)
+    stage.say("the question is taken back at once: nobody can approve it any more")
 
     def over() -> bool:
         ends = [demo.incident_of(node["instance_id"]) for node in (late, denied)]
@@ -48,7 +53,9 @@ def play(stage: Stage) -> None:
 
     house.wait("both incidents to close", lambda: over() or called(), stage.patience, lambda: _of(stage, late))
     checks.equal(ACT, "nothing was called, for the old instances or the new one", called(), [])
-    checks.equal(ACT, "the late approval is outdated", _outcome(stage, late), "superseded")
+    said = [m["text"] for m in house.messages("Taken back", after)]
+    checks.equal(ACT, "the question was taken back, with its reason", bool(said), True)
+    checks.equal(ACT, "its incident is superseded", _outcome(stage, late), "superseded")
     checks.equal(ACT, "the denied repair is not done", _outcome(stage, denied), "denied")
     checks.equal(ACT, "its instance still stands there", _node(stage, DENIED)["instance_id"], denied["instance_id"])
     checks.equal(ACT, "64 workers are Running", sum(n["status"] == "Running" for n in demo.workers()), 64)
@@ -67,6 +74,10 @@ def _node(stage: Stage, index: int) -> Json:
 def _fail(stage: Stage, node: Json, *, health_event: bool, log_record: bool) -> None:
     news = {"health_event": health_event, "log_record": log_record}
     stage.house.aws.control("fail_node", instance_id=node["instance_id"], fault=FAULT, repair_action="None", **news)
+
+
+def _buttons(message: Json) -> bool:
+    return any(block["type"] == "actions" for block in message.get("blocks", []))
 
 
 def _of(stage: Stage, node: Json) -> Incident | None:

@@ -80,7 +80,7 @@ def auto_resume(view: View) -> Decision | None:
 
 
 def ignored_reason(view: View) -> Decision | None:
-    """A reason that nearly is the one that HyperPod obeys: it is ignored silently, and the node hangs there for ever."""
+    """A reason that is nearly one that HyperPod obeys: it is ignored silently, and the node hangs there for ever."""
     node = view.slurm_node
     if node is None or view.slurm is None or not view.slurm.failing:
         return None
