@@ -71,11 +71,16 @@ class Step:
 
 
 def stage_target(group: GroupSpec, stage: int) -> int:
-    """Cumulative target of a stage: ceil(share x count), at least 1 and at most the contract.
+    """Cumulative target of a stage."""
+    return share_of(group.stages[stage], group.count)
+
+
+def share_of(share: float, count: int) -> int:
+    """ceil(share x count), at least 1 and at most `count`.
 
     Shares are decimals written by people: 0.6 x 65 must be 39, not the 40 that binary rounding makes of 39.0000001.
     """
-    return max(1, min(group.count, math.ceil(round(group.stages[stage] * group.count, 6))))
+    return max(1, min(count, math.ceil(round(share * count, 6))))
 
 
 def first_counts(spec: ClusterSpec) -> dict[str, int]:

@@ -126,6 +126,7 @@ def test_problems_of_shape_and_of_rules_are_reported_together() -> None:
             "groups[1].discount.az_id": "usw2-az1",
             "groups[1].count": "many",
             "cluster.provisioning_mode": "legacy",
+            "waits.shortage_timeout": "10m",
             "storage[0].az_id": "usw2-az3",
             "slack.team": GONE,
             "slack.channnel": "C0123ABCDEF",
@@ -143,7 +144,7 @@ def test_problems_of_shape_and_of_rules_are_reported_together() -> None:
         "Perhaps channel is meant",
         "groups[1].discount.az_id = 'usw2-az1'",
         "storage[0].az_id = 'usw2-az3'",
-        "cluster.provisioning_mode = 'legacy'",
+        "waits.shortage_timeout = 600 s",
         "policy.capacity_floor.worker = 3",
     )
     assert [part for part in wanted if part not in text] == []

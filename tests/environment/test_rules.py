@@ -23,6 +23,7 @@ FS2 = {
 }
 
 # rule: (changes that are fine, [(changes, path of the problem, a word of its reason)])
+LEGACY: dict[str, Any] = {"cluster.provisioning_mode": "legacy"}
 TABLE: dict[str, tuple[list[dict[str, Any]], list[tuple[dict[str, Any], str, str]]]] = {
     "region_is_known": ([], [({"region": "us-north-9"}, "region", "catalog")]),
     "az_is_in_region": (
@@ -100,7 +101,7 @@ TABLE: dict[str, tuple[list[dict[str, Any]], list[tuple[dict[str, Any], str, str
         [
             ({"groups[0].role": "Login"}, "groups", "0 Controller"),
             ({"groups[2]": LOGIN | {"role": "Controller"}}, "groups", "2 Controller"),
-            ({"groups[0].count": 2}, "groups[0].count", "legacy provisioning file"),
+            ({"groups[0].count": 2}, "groups[0].count", "provisioning file"),
         ],
     ),
     "some_compute": ([], [({"groups[1].role": "Login"}, "groups", "no Compute")]),
@@ -125,9 +126,26 @@ TABLE: dict[str, tuple[list[dict[str, Any]], list[tuple[dict[str, Any], str, str
         [{"groups[2]": LOGIN | {"first_stage_share": 1.0}}],
         [({"groups[0].first_stage_share": 0.5}, "groups[0]", "created whole")],
     ),
-    "provisioning_is_continuous": (
-        [{"cluster.provisioning_mode": "continuous"}],
-        [({"cluster.provisioning_mode": "legacy"}, "cluster.provisioning_mode", "BatchAddClusterNodes")],
+    "legacy_has_time": (
+        [
+            {"cluster.provisioning_mode": "legacy"},
+            {"waits.shortage_timeout": "10m"},
+            {"waits.stage_timeout": "10m"},
+        ],
+        [
+            (LEGACY | {"waits.shortage_timeout": "19m"}, "waits.shortage_timeout", "undoes a whole update"),
+            (LEGACY | {"waits.stage_timeout": "29m"}, "waits.stage_timeout", "every node of a stage"),
+        ],
+    ),
+    "legacy_stages_add_nodes": (
+        [LEGACY, LEGACY | {"groups[1].count": 50, "groups[1].further_stages": [0.8, 1.0]}],
+        [
+            (
+                LEGACY | {"groups[1].count": 2, "groups[1].further_stages": [0.8, 1.0]},
+                "groups[1].further_stages",
+                "adds none",
+            ),
+        ],
     ),
     "discounts_are_in_az": (
         [{"groups[1].discount": {"kind": "none"}}],
@@ -304,7 +322,16 @@ TABLE: dict[str, tuple[list[dict[str, Any]], list[tuple[dict[str, Any], str, str
 def test_every_rule_is_in_the_table_and_every_function_is_a_rule() -> None:
     registered = [rule.__name__ for rule in (*rules.RULES, *rules.WHOLE_RULES)]
     assert sorted(registered) == sorted(TABLE)
-    modules = (rules.accounts, rules.discounts, rules.groups, rules.people, rules.place, rules.policy, rules.size)
+    modules = (
+        rules.accounts,
+        rules.discounts,
+        rules.groups,
+        rules.legacy,
+        rules.people,
+        rules.place,
+        rules.policy,
+        rules.size,
+    )
     written = {
         name
         for module in modules

@@ -11,7 +11,7 @@ from roundhouse.build.problem import Problem
 from roundhouse.environment.catalog import Catalog
 from roundhouse.environment.model import Environment
 from roundhouse.environment.model.base import Unreadable
-from roundhouse.environment.rules import accounts, discounts, groups, people, place, policy, size
+from roundhouse.environment.rules import accounts, discounts, groups, legacy, people, place, policy, size
 
 Rule = Callable[[Environment, Catalog], Iterator[Problem]]
 
@@ -31,7 +31,8 @@ RULES: tuple[Rule, ...] = (
     groups.partitions_are_for_compute,
     groups.stages_rise_to_contract,
     groups.only_compute_is_staged,
-    groups.provisioning_is_continuous,
+    legacy.legacy_has_time,
+    legacy.legacy_stages_add_nodes,
     discounts.discounts_are_in_az,
     discounts.only_compute_is_discounted,
     discounts.rehearsal_takes_no_reserved_capacity,

@@ -26,7 +26,7 @@ def one_controller(env: Environment, catalog: Catalog) -> Iterator[Problem]:
     for index in controllers:
         count = env.groups[index].count
         if count != 1:
-            reason = "several controllers need the legacy provisioning file, which continuous provisioning refuses"
+            reason = "several controllers need a provisioning file, which is written for none"
             yield Problem(f"groups[{index}].count", str(count), reason, "Write count = 1")
 
 
@@ -59,13 +59,3 @@ def only_compute_is_staged(env: Environment, catalog: Catalog) -> Iterator[Probl
             reason = f"a {group.role} group is created whole"
             remedy = "Remove first_stage_share and further_stages"
             yield Problem(f"groups[{index}]", shown(list(group.stages)), reason, remedy)
-
-
-def provisioning_is_continuous(env: Environment, catalog: Catalog) -> Iterator[Problem]:
-    if env.cluster.provisioning_mode == "legacy":
-        reason = (
-            "legacy provisioning is all or nothing: stages need BatchAddClusterNodes, which only continuous has, and "
-            "this version does not scale by UpdateCluster"
-        )
-        remedy = 'Write provisioning_mode = "continuous" (new clusters only; no provisioning_parameters.json)'
-        yield Problem("cluster.provisioning_mode", shown("legacy"), reason, remedy)
