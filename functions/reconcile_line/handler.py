@@ -13,7 +13,6 @@ from roundhouse.steps.reconcile import Machines, Mender, Reading, reconcile
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Event: not looked at. Answer: see `roundhouse.steps.reconcile.reconcile`."""
-    settings = runtime.settings()
     reading = Reading(
         reader=runtime.reader(),
         control=runtime.control(),
@@ -28,8 +27,8 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
             maintain=runtime.require("MAINTAIN_ARN"),
             create=runtime.require("CREATE_ARN"),
         ),
-        policy=settings.policy(),
-        spec=settings.cluster_spec(),
+        policy=runtime.settings().policy(),
+        spec=runtime.settings().cluster_spec(),
     )
     mender = Mender(
         reading=reading,

@@ -182,7 +182,9 @@ def test_asynchronous_calls_are_kept_when_they_fail(templates: Templates) -> Non
     }
     dead_letters = f"arn:aws:sqs:{PLACE}:roundhouse-test-invocations-dlq"
     assert kept == {
+        "roundhouse-test-end-rehearsal": dead_letters,
         "roundhouse-test-measure-line": dead_letters,
         "roundhouse-test-read-health-log": dead_letters,
+        "roundhouse-test-reconcile-line": dead_letters,
         "roundhouse-test-subscribe-health-log": dead_letters,
     }
