@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from math import ceil
 
 from roundhouse.line.decision import Decision, Guard, Verdict
 from roundhouse.line.decision.facts import View
@@ -100,7 +101,7 @@ def _in_work(facts: Facts, view: View, cluster: Cluster, window: Window | None) 
         return _ended(people, would)
     due_at = window.starts - facts.lead
     if facts.now < due_at:
-        left = round((due_at - facts.now).total_seconds())
+        left = ceil((due_at - facts.now).total_seconds())
         return _wait(facts, f"AWS will work on it: {window.in_words}; its drain begins {_at(due_at)}", window, left)
     if facts.answer in {"deny", "expired"}:
         outcome = Outcome.DENIED if facts.answer == "deny" else Outcome.EXPIRED
@@ -157,9 +158,9 @@ def _drained(facts: Facts, view: View, window: Window | None) -> Mind:
     if facts.now < window.starts - facts.lead:
         return _prove(f"postponed to {window.in_words}: the node is proved, and goes back until then", window, None)
     if facts.now < window.starts:
-        left = round((window.starts - facts.now).total_seconds())
+        left = ceil((window.starts - facts.now).total_seconds())
         return _wait(facts, f"drained; AWS begins {_at(window.starts)}", window, min(left, WATCH_S))
-    left = round((window.over_at - facts.now).total_seconds())
+    left = ceil((window.over_at - facts.now).total_seconds())
     gone = round((facts.now - window.starts).total_seconds() / 10)
     seconds = min(left, max(facts.policy.poll_s, gone), WATCH_S)
     return _wait(facts, f"drained; AWS works on it until {_at(window.over_at)}", window, seconds)
