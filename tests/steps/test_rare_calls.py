@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+
 from roundhouse.contracts.notices import NoticeKind
 from roundhouse.line.breaker import BreakerStatus
 from roundhouse.line.event import CauseClass
