@@ -87,6 +87,11 @@ class World:
             cluster = self._core.clusters.get(name)
             return cluster.arn if cluster else None
 
+    def cluster_tags(self) -> list[tuple[str, dict[str, str]]]:
+        """(ARN, tags) of each cluster that exists."""
+        with self._lock:
+            return [(cluster.arn, dict(cluster.tags)) for cluster in self._core.clusters.values()]
+
     def answer(self, service: Service, operation: str, params: dict[str, Any], caller: Caller) -> dict[str, Any]:
         """Bring the world up to now, then let `service` answer."""
         with self._lock:

@@ -171,7 +171,7 @@ def assemble(settings: Settings, scenario: dict[str, Any], world_spec: str, code
     metrics.install()
     lambda_roles.install(settings)
     alarms.install(settings)
-    iam.install(world.cluster_arn, engine.machine_of_token)
+    iam.install(world.cluster_arn, world.cluster_tags, engine.machine_of_token)
     services.register(world.services, Models(settings.models), iam.further_refusal)
     seed_subnets(settings, world.subnets)
     return EmbeddedProcess(settings, world, pool, decided)

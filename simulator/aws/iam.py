@@ -21,6 +21,7 @@ _PLAN_MEMBERS = ("TrainingPlanName", "TrainingPlanArn")
 _UNRESTRICTED = {"ListClusters", "ListTrainingPlans", "SearchTrainingPlanOfferings"}
 
 ClusterArn = Callable[[str], str | None]
+ClusterTags = Callable[[], list[tuple[str, dict[str, str]]]]
 
 
 def sagemaker_resource(
@@ -97,10 +98,17 @@ def qualified(arn: str, query_params: Mapping[str, Any]) -> str:
     return f"{arn}:{qualifier}"
 
 
-def install(cluster_arn: ClusterArn, machine_of_token: Callable[[str], str | None]) -> None:
-    """Let MiniStack authorise the added services, and answers to task tokens by the machine that gave them out."""
-    from ministack.core import iam_actions
+def install(cluster_arn: ClusterArn, cluster_tags: ClusterTags, machine_of_token: Callable[[str], str | None]) -> None:
+    """Let MiniStack authorise the added services, and answers to task tokens by the machine that gave them out.
 
+    `cluster_tags` is what conditions on `aws:ResourceTag` see of HyperPod clusters.
+    """
+    from ministack.core import iam_actions
+    from ministack.services import tagging
+
+    tagging._RESOURCE_TAG_COLLECTORS["sagemaker"] = lambda: (
+        (arn, [{"Key": key, "Value": value} for key, value in tags.items()]) for arn, tags in cluster_tags()
+    )
     iam_actions.SERVICE_TO_IAM_NAMESPACE.update(NAMESPACES)
     original = iam_actions.extract_resource_arn
 

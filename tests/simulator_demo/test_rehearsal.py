@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from roundhouse.aws.stores import DynamoRehearsals
 from roundhouse.build.rehearsal import Result
 from roundhouse.contracts.names import CONTROL
 from simulator.demo.house import House
+from tests.simulator.roles import as_role
 from tests.simulator_demo.scenarios import changes, house, running, scenario
 
 pytestmark = pytest.mark.slow
@@ -72,6 +74,7 @@ def test_a_creation_waits_for_a_rehearsal_that_passes(tmp_path: Path) -> None:
         assert ended["status"] == "SUCCEEDED"
         assert len(running(careful)) == 4
 
+        _own_cluster_is_out_of_reach(it)
         made: list[dict[str, Any]] = changes(it)
         names = [call["params"]["ClusterName"] for call in made if call["operation"] == "CreateCluster"]
         assert len(names) == 4
@@ -80,3 +83,14 @@ def test_a_creation_waits_for_a_rehearsal_that_passes(tmp_path: Path) -> None:
         assert len(set(deleted)) == 3
         assert all(arn.startswith("arn:") for arn in deleted), "by ARN, which no other cluster will ever have"
         assert [s["Lifecycle"] for s in it.aws.client("fsx").describe_file_systems()["FileSystems"]] == ["AVAILABLE"]
+
+
+def _own_cluster_is_out_of_reach(it: House) -> None:
+    """IAM itself keeps the role that deletes throw-away clusters from every other one."""
+    careful, iam = it["careful"], it.aws.client("iam")
+    [role] = [r["RoleName"] for r in iam.list_roles()["Roles"] if "careful-Workflows-endrehearsal" in r["RoleName"]]
+    held = iam.get_role_policy(RoleName=role, PolicyName="access")["PolicyDocument"]["Statement"]
+    sagemaker = as_role(it.aws, "sagemaker", "as-end-rehearsal", held)
+    assert sagemaker.describe_cluster(ClusterName=careful.cluster)["ClusterStatus"] == "InService"
+    with pytest.raises(ClientError, match="not authorized to perform: sagemaker:DeleteCluster"):
+        sagemaker.delete_cluster(ClusterName=careful.cluster)
