@@ -5,13 +5,14 @@ Asking and reading are two roles with two sets of permissions: who reads answers
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.errors import BadInput
-from roundhouse.line.approval import Approval, Option, approval_id
+from roundhouse.line.approval import Approval, ApprovalStatus, Option, approval_id
 from roundhouse.line.incident import Incident, IncidentState, begin_step, end_step, target_instance
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Policy
@@ -22,6 +23,7 @@ from roundhouse.steps.revise import revise
 APPROVAL = "approval"
 BEFORE = "drain before "  # begins the rung of a question about maintenance; the window's id ends it
 UNSEEN = timedelta(hours=24)  # how long a question that Slack could not show is asked again
+SKEW_S = 120.0  # more than clocks differ
 AHEAD = 0.97  # the question expires a little before its waiting task, so that the record decides, not the race
 
 APPROVE = Option("approve", "Approve", "primary", "The node is taken away from its users. Go on?")
@@ -133,6 +135,11 @@ class Reading:
             run = own.owned(self.runs, self.spec.cluster, subject)
             identity, thread = discount_approval_id(run, decision), words.run_thread(subject)
         known = self.approvals.get(identity)
+        if kind == "discount" and known and (left_s := _left_s(known, now)) > SKEW_S:
+            # Somebody answered the task and not the question. Silence would delete nodes, and it is not silence yet.
+            early = "its task has ended before its time, and nobody has answered the question"
+            again = {**decision, "status": "ask_again", "by": None, "why": early}
+            return {**again, "approval_s": math.ceil(left_s / AHEAD)}
         asked_at = known.asked_at if known else now
         answer = ask.read(
             identity,
@@ -164,6 +171,12 @@ class Reading:
             answer = {**answer, "status": ROLL_BACK.choice}
         why = f"{answer['why']}" + (f" by {answer['by']}" if answer["by"] else "")
         return {**answer, "reason": why}
+
+
+def _left_s(approval: Approval, now: datetime) -> float:
+    """Seconds that people still have; none when it is settled."""
+    pending = approval.status is ApprovalStatus.PENDING
+    return (approval.expires_at - now).total_seconds() if pending else 0.0
 
 
 def question_number(incident: Incident, rung: str, instance_id: str) -> int:

@@ -70,7 +70,7 @@ CREATE: dict[str, dict[str, str]] = {
         "gave_up": "StopRamp",
     },
     "StopRamp": {"wait": "WaitToStop", "lost": "AskPeople", "unknown": "AskPeople", "gave_up": "Finish"},
-    "ReadApproval": {"roll_back": "RollBack", "accept": "PlanStage", "hold": "Finish"},
+    "ReadApproval": {"roll_back": "RollBack", "accept": "PlanStage", "ask_again": "AskPeople", "hold": "Finish"},
     "RollBack": {"wait": "WaitToRollBack", "rolled_back": "Finish", "gave_up": "Finish"},
     "Finish": {"done": "Done", "held": "Done", "rolled_back": "Done", "failed": "Broken"},
 }
@@ -157,7 +157,8 @@ def returned(machine: str, task: str) -> set[str]:
         ("create_cluster", "Launch"): literal_statuses(launch.launch, creating.create, adding.add, updating),
         ("create_cluster", "WatchStage"): literal_statuses(stage.watch) | (watched & set(CREATE["WatchStage"])),
         ("create_cluster", "StopRamp"): literal_statuses(stop.stop_ramp) | (watched - {"verified", "wait"}),
-        ("create_cluster", "ReadApproval"): {o.choice for o in (people.ROLL_BACK, people.HOLD, people.ACCEPT)},
+        ("create_cluster", "ReadApproval"): {o.choice for o in (people.ROLL_BACK, people.HOLD, people.ACCEPT)}
+        | {"ask_again"},
         ("create_cluster", "RollBack"): literal_statuses(stop.roll_back, stop._discard),
         ("create_cluster", "Finish"): {status for status, _ in finish.ENDINGS.values()} | {"failed"},
         ("maintain_node", "Mind"): set(mind.STATUS.values()) | literal_statuses(mind),
