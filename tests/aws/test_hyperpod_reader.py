@@ -12,6 +12,7 @@ from botocore.stub import ANY
 
 from roundhouse.aws import hyperpod_reader
 from roundhouse.aws.hyperpod_reader import HyperpodReader
+from roundhouse.build.settings import SETTINGS
 from roundhouse.errors import AccessDenied, InvalidRequest, NotFound, Throttled
 from roundhouse.line.state import NodeStatus
 from tests.aws.conftest import sample
@@ -298,3 +299,43 @@ def test_an_unknown_event(sagemaker: Any) -> None:
     stub.add_response("describe_cluster_event", {})
     with pytest.raises(NotFound, match="tells nothing"):
         reader(client).event(NAME, "d906a77c-0000-4000-8000-000000000009")
+
+
+def test_legacy_cluster_tells_its_mode_its_failure_and_its_groups_settings(sagemaker: Any) -> None:
+    client, stub = sagemaker
+    settings = {
+        "InstanceGroupName": "workers",
+        "InstanceType": "ml.g6.48xlarge",
+        "ExecutionRole": "arn:aws:iam::111122223333:role/r",
+        "LifeCycleConfig": {"SourceS3Uri": "s3://sagemaker-x/base/", "OnCreate": "on_create.sh"},
+        "ThreadsPerCore": 1,
+        "CapacityRequirements": {"OnDemand": {}},
+    }
+    described = {
+        "ClusterArn": "arn:aws:sagemaker:us-west-2:111122223333:cluster/a1b2c3d4e5f6",
+        "ClusterName": "train",
+        "ClusterStatus": "InService",
+        "FailureMessage": "We currently do not have sufficient capacity",
+        "InstanceGroups": [{**settings, "CurrentCount": 3, "TargetCount": 4, "Status": "InService"}],
+    }
+    stub.add_response("describe_cluster", described)
+    stub.add_response("list_cluster_nodes", {"NextToken": "", "ClusterNodeSummaries": []})
+    cluster = HyperpodReader(client, FakeClock(NOW)).cluster("train")
+    assert not cluster.continuous
+    assert cluster.failure == "We currently do not have sufficient capacity"
+    assert cluster.groups["workers"].settings == settings
+    assert (cluster.groups["workers"].current, cluster.groups["workers"].target) == (3, 4)
+
+
+def test_every_setting_that_is_read_can_be_sent_again(sagemaker: Any) -> None:
+    """By the service model: whatever DescribeCluster tells of a group fits into an UpdateCluster request."""
+    client, _ = sagemaker
+    model = client.meta.service_model
+    told = model.shape_for("ClusterInstanceGroupDetails").members
+    asked = model.shape_for("ClusterInstanceGroupSpecification").members
+    counts_and_images = {"InstanceCount", "MinInstanceCount", "ImageId", "ImageReleaseVersion"}
+    elsewhere = {"InstanceRequirements", "KubernetesConfig"}  # groups that Roundhouse does not make
+    assert set(SETTINGS) == set(asked) - counts_and_images - elsewhere
+    for member in SETTINGS:
+        inner = set(getattr(told[member], "members", ())) - {"CurrentPatchSchedule", "DesiredPatchSchedule"}
+        assert inner <= set(getattr(asked[member], "members", ())), member

@@ -193,3 +193,38 @@ def test_sizes_are_refused_before_any_call(sagemaker: Any, amount: int) -> None:
     for repair in (writer.reboot, writer.replace):
         with pytest.raises(BadInput, match="1 to 25"):
             repair(NAME, ids[:26])
+
+
+ROLE = "arn:aws:iam::111122223333:role/r"
+SETTINGS = {"InstanceGroupName": "workers", "InstanceType": "ml.g6.48xlarge", "ExecutionRole": ROLE}
+
+
+def test_set_count_sends_the_live_settings_and_the_absolute_count(sagemaker: Any) -> None:
+    client, stub = sagemaker
+    asked = {"ClusterName": NAME, "InstanceGroups": [{**SETTINGS, "InstanceCount": 52}]}
+    stub.add_response("update_cluster", {"ClusterArn": ARN}, asked)
+    HyperpodWriter(client).set_count(NAME, "workers", 52, SETTINGS)
+    stub.assert_no_pending_responses()
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("ConflictException", Conflict),
+        ("ResourceLimitExceeded", LimitExceeded),
+        ("ResourceNotFound", NotFound),
+        ("ValidationException", InvalidRequest),
+    ],
+)
+def test_set_count_refused(sagemaker: Any, code: str, kind: type[Exception]) -> None:
+    client, stub = sagemaker
+    stub.add_client_error("update_cluster", code, "no", 400)
+    with pytest.raises(kind):
+        HyperpodWriter(client).set_count(NAME, "workers", 52, SETTINGS)
+
+
+@pytest.mark.parametrize("settings", [{}, {"InstanceGroupName": "workers"}, {**SETTINGS, "InstanceGroupName": "login"}])
+def test_set_count_needs_the_settings_of_that_very_group(sagemaker: Any, settings: dict[str, Any]) -> None:
+    client, _ = sagemaker
+    with pytest.raises(BadInput, match="live settings"):
+        HyperpodWriter(client).set_count(NAME, "workers", 52, settings)

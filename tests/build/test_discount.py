@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundhouse.build.discount import DiscountFacts, Verdict, began_at, verdict, verify_nodes
+from roundhouse.build.discount import DiscountFacts, DiscountVerdict, Verdict, began_at, verdict, verify_nodes
 from roundhouse.build.records import BilledUsage, Capacity, Sighting
 from roundhouse.build.sightings import collect
 from roundhouse.build.spec import ClusterSpec
@@ -348,3 +348,34 @@ def test_verified_never_rests_on_missing_evidence(
             assert in_use - before >= running
         else:
             assert sum(row.hours for row in rows if row.hour >= T0 and "Unused" not in row.usage_type) >= running * 0.99
+
+
+# Legacy: there are no events ---------------------------------------------------------------------------------------
+def legacy_verdict(rise: int, at: datetime, **facts: Any) -> DiscountVerdict:
+    of = spec(provisioning_mode="legacy")
+    made = DiscountFacts(began_at=T0, running_since=T0, plan=plan(in_use=rise), plan_in_use_before=0, **facts)
+    live = replace(cluster(of, {"workers": 39}), continuous=False)
+    return verdict(of, "workers", 39, cluster=live, facts=made, now=at)
+
+
+@pytest.mark.parametrize(
+    ("rise", "at", "wanted"),
+    [
+        (39, 1, Verdict.VERIFIED),
+        (38, 1, Verdict.UNKNOWN),
+        (38, 10, Verdict.LOST),
+        (0, 10, Verdict.LOST),
+        (40, 10, Verdict.UNKNOWN),
+    ],
+)
+def test_without_events_the_counters_must_rise_by_exactly_what_runs(rise: int, at: float, wanted: Verdict) -> None:
+    assert legacy_verdict(rise, minutes(at)).verdict is wanted
+
+
+def test_a_plan_that_others_use_too_waits_for_the_bill_and_goes_by_it() -> None:
+    waiting = legacy_verdict(40, minutes(600))
+    assert (waiting.verdict, waiting.waits_for_bill) == (Verdict.UNKNOWN, True)
+    proof = legacy_verdict(40, minutes(600), billed=(billed(1, "Cluster-Reserved", 39.0, 8.0),))
+    assert proof.verdict is Verdict.VERIFIED
+    lost = legacy_verdict(40, minutes(600), billed=(billed(1, "Cluster", 39.0, 16.0),))
+    assert lost.verdict is Verdict.LOST

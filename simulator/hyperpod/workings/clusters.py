@@ -74,6 +74,9 @@ class Clusters:
         cluster.node_recovery = request.get("NodeRecovery", cluster.node_recovery)
         before = {n: self.scaling.snapshot(cluster, g) for n, g in cluster.groups.items()}
         resized = False
+        if not cluster.continuous:  # what a roll-back returns to: deleted nodes do not come back with it
+            for group in cluster.groups.values():
+                group.settled = (group.target, group.minimum)
         for spec in specs:
             name = spec["InstanceGroupName"]
             group = cluster.groups.get(name)
@@ -215,7 +218,7 @@ class Clusters:
         for group in cluster.groups.values():
             target = 0 if creating else group.settled[0]
             surplus = cluster.members(group.name)
-            surplus.sort(key=lambda n: (n.status == "Running", -n.index))
+            surplus.sort(key=lambda n: -n.index)  # the newest: those that this operation brought
             for node in surplus[: max(0, len(surplus) - target)]:
                 self.scaling.remove(cluster, node)
             if not creating:
