@@ -278,6 +278,16 @@ def test_one_failure_of_two_fails_the_whole_and_the_other_is_rehearsed_all_the_s
     assert world.clusters.standing() == []
 
 
+def test_an_error_ends_it_all() -> None:
+    world = Stage(samples.spec(samples.group(count=5), OTHER, rehearsal=TERMS))
+    world.surroundings.objects.add("s3://sagemaker-unit/lifecycle/login.sh")
+    world.clusters.refuse.append(("create", LimitExceeded("quota")))
+    world.rehearse()
+    world.run()
+    ended(world, Result.INCONCLUSIVE)
+    assert world.clusters.created == [], "what stopped the first would stop the second"
+
+
 # What goes wrong -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("spoil", "words"),
@@ -379,6 +389,9 @@ def test_a_delete_of_which_nothing_comes_is_called_again_after_a_while() -> None
     world.run()
     ended(world, Result.PASSED)
     assert len(world.clusters.deleted) == 2
+    ended_at = world.record().ended_at
+    assert ended_at is not None
+    assert ended_at - T0 > timedelta(minutes=10), "not at each look: an accepted delete has time to show"
 
 
 def test_a_cluster_that_is_busy_is_deleted_later() -> None:
