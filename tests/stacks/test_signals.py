@@ -91,6 +91,7 @@ CASES = {
     "abuse that AWS Health tells": (None, {**MAINTENANCE, "detail-type": "AWS Health Abuse Event"}, set()),
     "slurm on our bus": ("roundhouse-test-signals", SLURM, {INTAKE}),
     "replay on our bus": ("roundhouse-test-signals", REPLAY, {INTAKE}),
+    "our reconciler's word on our bus": ("roundhouse-test-signals", {**OWN, "source": contract.LIVE_SOURCE}, set()),
     "slurm on the default bus": (None, SLURM, set()),
     "something else of the agent": ("roundhouse-test-signals", {**SLURM, "detail-type": "Hello"}, set()),
     "HyperPod's event on our bus": ("roundhouse-test-signals", HEALTH, set()),

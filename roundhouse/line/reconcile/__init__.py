@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from roundhouse.line.reconcile import calls, cluster, drains, questions, workflows
 from roundhouse.line.reconcile.cluster import healthy
 from roundhouse.line.reconcile.facts import Creation, Difference, Facts, Kind, Remedy
+from roundhouse.line.reconcile.workflows import ENDS_BY_ITSELF
 
-__all__ = ["RULES", "Creation", "Difference", "Facts", "Kind", "Remedy", "compare", "healthy"]
+__all__ = ["ENDS_BY_ITSELF", "RULES", "Creation", "Difference", "Facts", "Kind", "Remedy", "compare", "healthy"]
 
 Rule = Callable[[Facts], Iterator[Difference]]
 RULES: tuple[Rule, ...] = (

@@ -109,6 +109,7 @@ class Facts:
     breaker: BreakerState | None = None
     creation: Creation | None = None
     pause: Pause | None = None
+    unread: tuple[str, ...] = ()  # what else could not be read, in words
 
     def incident(self, incident_id: str | None) -> Incident | None:
         return next((i for i in self.incidents if i.incident_id == incident_id), None)

@@ -11,12 +11,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from roundhouse.build.spec import ClusterSpec
-from roundhouse.contracts.executions import ExecutionState
+from roundhouse.contracts.commands import owner
+from roundhouse.contracts.executions import ExecutionState, repair_execution
+from roundhouse.errors import Throttled, Unavailable
 from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Incident, IncidentState
 from roundhouse.line.policy import Policy
-from roundhouse.line.reconcile import Creation, Facts
+from roundhouse.line.reconcile import ENDS_BY_ITSELF, Creation, Facts
 from roundhouse.line.restart import Workflow
+from roundhouse.line.slurm import bare_reason
+from roundhouse.line.state import Cluster
 from roundhouse.ports import (
     ApprovalStore,
     BreakerStore,
@@ -30,7 +34,7 @@ from roundhouse.ports import (
 from roundhouse.steps import begin, guard, look
 
 BACK = timedelta(days=30)  # an execution lasts a fortnight at most
-RECENT = timedelta(days=1)  # closed incidents whose executions are still looked at
+RECENT = timedelta(days=1)  # how long after its end an incident's execution is looked for
 
 
 @dataclass(frozen=True)
@@ -66,27 +70,51 @@ class Reading:
         """Everything, read now."""
         since = now - BACK
         known = self.incidents.of_cluster(self.policy.cluster, since)
-        workflows = self._workflows(known, now)
+        workflows, unread = self._workflows(known, now)
+        cluster = look.live(self.reader, self.control, self.policy, now)
+        fresh = [self._fresh(incident) for incident in known]
         return Facts(
             now=now,
             policy=self.policy,
             contract={group.name: group.count for group in self.spec.groups if group.role == "Compute"},
-            cluster=look.live(self.reader, self.control, self.policy, now),
-            incidents=[self._fresh(incident) for incident in known],
+            cluster=cluster,
+            incidents=[*fresh, *self._older(cluster, {incident.incident_id for incident in fresh})],
             workflows=workflows,
             approvals=self.approvals.of_cluster(self.policy.cluster, since),
             ledger=self.ledger.of_cluster(self.policy.cluster, since),
             breaker=guard.load(self.breaker, self.policy.cluster),
             creation=self._creation(),
             pause=self.control.pause(),
+            unread=unread,
         )
 
-    def _workflows(self, known: Sequence[Incident], now: datetime) -> Mapping[str, Workflow]:
-        return {
-            incident.incident_id: begin.look(self.workflows, self.machines.of(incident), incident)
-            for incident in known
-            if incident.closed_at is None or now - incident.closed_at < RECENT
-        }
+    def _workflows(self, known: Sequence[Incident], now: datetime) -> tuple[Mapping[str, Workflow], tuple[str, ...]]:
+        """The executions of incidents that should have one, then of those that should not any more.
+
+        Where Step Functions asks to slow down the rest is left to the next run: what was not looked at does not differ.
+        """
+        found: dict[str, Workflow] = {}
+        late = [i for i in known if i.closed_at is not None and ENDS_BY_ITSELF <= now - i.closed_at < RECENT]
+        try:
+            for incident in (i for i in known if i.state is not IncidentState.CLOSED):
+                found[incident.incident_id] = begin.look(self.workflows, self.machines.of(incident), incident)
+            for incident in late:
+                name = repair_execution(incident.incident_id, len(incident.restarts))
+                state = self.workflows.status(self.machines.of(incident), name)
+                found[incident.incident_id] = Workflow(1, state, state is ExecutionState.RUNNING)
+        except (Throttled, Unavailable):
+            return found, ("some executions",)
+        return found, ()
+
+    def _older(self, cluster: Cluster | None, known: set[str]) -> list[Incident]:
+        """Incidents from before that are still named by a drain of ours."""
+        snapshot = cluster.slurm if cluster else None
+        named = {owner(bare_reason(node.reason)) for node in snapshot.nodes.values()} if snapshot else set()
+        found = [
+            self.incidents.get(incident_id)
+            for incident_id in sorted(each for each in named if each and each not in known)
+        ]
+        return [incident for incident in found if incident is not None]
 
     def _fresh(self, incident: Incident) -> Incident:
         """An open incident as it is by now: the list lags behind."""

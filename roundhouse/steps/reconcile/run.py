@@ -47,7 +47,7 @@ def reconcile(reading: Reading, mender: Mender, now: datetime) -> dict[str, Any]
     if failures:
         raise failures[0]
     unread = [name for name, fact in (("HyperPod", facts.cluster), ("breaker", facts.breaker)) if fact is None]
-    return {**said, "unread": unread, "paused": facts.pause is not None}
+    return {**said, "unread": [*unread, *facts.unread], "paused": facts.pause is not None}
 
 
 def _end(found: Difference, facts: Facts, mender: Mender) -> str:
