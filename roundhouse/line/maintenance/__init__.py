@@ -1,12 +1,12 @@
 """Maintenance: AWS has announced work on an instance: its node before, in and after the window. Pure."""
 
 from roundhouse.line.maintenance.admit import admit
-from roundhouse.line.maintenance.decide import DRAIN, Mind, Move, applied, decide
+from roundhouse.line.maintenance.decide import DUE, Mind, Move, applied, decide
 from roundhouse.line.maintenance.facts import Facts, Other, entry
 from roundhouse.line.maintenance.window import LONGEST, OPEN_END, Window, ahead, events_of, window_id
 
 __all__ = [
-    "DRAIN",
+    "DUE",
     "LONGEST",
     "OPEN_END",
     "Facts",

@@ -21,7 +21,6 @@ from roundhouse.line.maintenance.window import Window, ahead
 from roundhouse.line.policy import Mode
 from roundhouse.line.state import GONE, Cluster
 
-DRAIN = "drain"
 DUE = "due"  # name of the step from the moment that a drain is due until it comes, or never does
 CALLED_OFF = "AWS has called it off, or it is over: no window is ahead any more"
 LONGEST_WAIT_S = 3600  # Health may move or cancel a window at any time

@@ -40,7 +40,8 @@ class Gathering:
 
     def facts(self, incident: Incident, now: datetime) -> Facts:
         """The facts of one incident now. What cannot be read is None in them, and stops action."""
-        announced = self._windows(incident)
+        records: dict[str, tuple[Window, ...]] = {}  # many nodes are named in one event: it is read once
+        announced = self._windows(incident, records)
         known = self.incidents.of_cluster(self.policy.cluster, now - BACK)
         open_ones = [i for i in known if i.state is not IncidentState.CLOSED]
         mine = incident.incident_id
@@ -53,18 +54,22 @@ class Gathering:
             windows=announced,
             pause=self.control.pause(),
             answer=self._said(incident, next(iter(ahead(announced, now)), None)),
-            others=tuple(self._other(i, now) for i in open_ones if i.cause is CauseClass.MAINTENANCE),
+            others=tuple(self._other(i, records, now) for i in open_ones if i.cause is CauseClass.MAINTENANCE),
             away=frozenset(target_instance(i) for i in open_ones if i.drained_by_us and i.incident_id != mine),
             repair=next((i.incident_id for i in open_ones if _repairs(i, incident)), None),
         )
 
-    def _windows(self, incident: Incident) -> tuple[Window, ...]:
+    def _windows(self, incident: Incident, records: dict[str, tuple[Window, ...]]) -> tuple[Window, ...]:
         """What Health still announces for the incident's instance, by the records that its evidence names."""
-        records = [record for key in events_of(incident) if (record := self.maintenances.get(key)) is not None]
-        return tuple(w for record in records for w in windows(record) if w.instance_id == incident.instance_id)
+        for key in events_of(incident):
+            if key not in records:
+                record = self.maintenances.get(key)
+                records[key] = windows(record) if record is not None else ()
+        found = (w for key in events_of(incident) for w in records[key])
+        return tuple(w for w in found if w.instance_id == incident.instance_id)
 
-    def _other(self, incident: Incident, now: datetime) -> Other:
-        window = next(iter(ahead(self._windows(incident), now)), None)
+    def _other(self, incident: Incident, records: dict[str, tuple[Window, ...]], now: datetime) -> Other:
+        window = next(iter(ahead(self._windows(incident, records), now)), None)
         return Other(
             incident.instance_id,
             incident.group or "",

@@ -8,11 +8,11 @@ from typing import Any
 
 from roundhouse.line import maintenance, proof
 from roundhouse.line.breaker import BreakerStatus
-from roundhouse.line.decision import Guard
+from roundhouse.line.decision import Guard, Verdict
 from roundhouse.line.drains import after_snapshot
 from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Incident, Outcome
-from roundhouse.line.maintenance import Facts, Mind, Move
+from roundhouse.line.maintenance import DUE, Facts, Mind, Move
 from roundhouse.line.policy import Mode, Policy
 from roundhouse.ports import BreakerStore, IncidentStore, NodeTest, Outbox
 from roundhouse.steps import guard, words
@@ -66,7 +66,7 @@ class Minder:
             "reason": decision.reason,
             "guard": decision.guard.value if decision.guard else None,
             "unguarded": decision.unguarded,
-            "wait_s": max(1, decision.wait_s),
+            "wait_s": self._patience(incident, minded, now),
             "outcome": decision.outcome.value if decision.outcome else None,
             "advice": list(decision.advice),
             "approval_s": patience,
@@ -74,6 +74,15 @@ class Minder:
             "instance_id": decision.instance_id,
             **(question(incident, window) if minded.move is Move.ASK and window is not None else {}),
         }
+
+    def _patience(self, incident: Incident, minded: Mind, now: datetime) -> int:
+        """Seconds until the next look. A hold is looked at after a quarter of its age, up to ten polls: there may be
+        many nodes in it, and whatever holds one holds them all."""
+        wait, poll = max(1, minded.decision.wait_s), self.policy.poll_s
+        due = next((s.started_at for s in reversed(incident.steps) if s.name == DUE and s.ended_at is None), None)
+        if minded.decision.verdict is not Verdict.HOLD or due is None:
+            return wait
+        return max(wait, min(round((now - due).total_seconds() / 4), 10 * poll))
 
     def _prove(self, incident: Incident, facts: Facts, minded: Mind, now: datetime) -> dict[str, Any]:
         back = GiveBack(self.incidents, self.test, self.policy)
