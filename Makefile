@@ -7,10 +7,13 @@
 #   make diff ENV=demo     what a deployment would change; BASE=folder compares with templates kept there, asking nobody
 #   make lint              the quick half of check: ruff, shellcheck, import rules
 #   make lock              pin requirements again after changing a *.in file
+#   make soak              a million histories of the line; HISTORIES and FIRST say how many, and from which seed on
 #   make clean             remove what was built, but not the environments
 
 PYTHON ?= python3
 ENV ?= demo
+HISTORIES ?= 1000000
+FIRST ?= 0
 BIN := .venv/bin
 CDK := PATH="$(CURDIR)/$(BIN):$$PATH" node_modules/.bin/cdk
 # two processes suit two cores; a file's tests stay together, so that what they share is made once
@@ -24,7 +27,7 @@ LINTED := roundhouse functions stacks simulator benchmarks tests scripts app.py
 TYPED := roundhouse functions stacks simulator benchmarks app.py
 SHELL_FILES := .ci/run $(shell find . -name '*.sh' -not -path './.venv*' -not -path './node_modules/*' -not -path './build/*')
 
-.PHONY: demo test check synth diff lint types machines templates lock clean ready
+.PHONY: demo test soak check synth diff lint types machines templates lock clean ready
 
 demo: ready
 	@$(BIN)/python -m simulator.demo.assembly
@@ -70,6 +73,9 @@ endif
 lock: ready
 	$(BIN)/uv pip compile -q --generate-hashes --universal --python-version 3.13 --no-emit-index-url --custom-compile-command "make lock" requirements-lambda.in -o requirements-lambda.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --no-emit-index-url --custom-compile-command "make lock" requirements.in -o requirements.txt
+
+soak: ready
+	@PYTHONPATH=. $(BIN)/python -m tests.histories --count $(HISTORIES) --first $(FIRST)
 
 clean:
 	rm -rf cdk.out build .demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

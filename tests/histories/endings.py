@@ -49,17 +49,14 @@ def _open(house: House) -> Iterator[str]:
 
 def _untold(house: House) -> Iterator[str]:
     """What needs people was said to them."""
-    told = {notice.thread.removeprefix("incident:") for notice in house.outbox.notices if _is_end(notice.kind)}
+    told = {notice.thread.removeprefix("incident:") for notice in house.told(NoticeKind.INCIDENT_CLOSED)}
     for incident in house.incidents.records.values():
-        if incident.outcome is Outcome.ESCALATED and incident.incident_id not in told:
+        lost = incident.group == "controller" and house.told(NoticeKind.CONTROLLER_LOST)  # one message for all of them
+        if incident.outcome is Outcome.ESCALATED and incident.incident_id not in told and not lost:
             yield f"untold: {incident.incident_id} needs people, and nobody was told: {incident.decision}"
     broken_open = house.breaker.records.get(house.cluster.name)
     if broken_open is not None and broken_open.status.value == "open" and not broken_open.announced:
         yield "untold: the breaker is open, and nobody was told"
-
-
-def _is_end(kind: NoticeKind) -> bool:
-    return kind in {NoticeKind.INCIDENT_CLOSED, NoticeKind.CONTROLLER_LOST}
 
 
 def _count(house: House) -> Iterator[str]:

@@ -36,10 +36,9 @@ class Played:
         return {words.partition(":")[0] for words in self.broken}
 
 
-def play(script: Script, sabotage: Callable[[House], None] = lambda house: None) -> Played:
-    """The history of that script."""
+def play(script: Script, ended: Callable[[House], None] = lambda house: None) -> Played:
+    """The history of that script; `ended` may look at the house as it was left."""
     house = House(script)
-    sabotage(house)
     for op in script.ops:
         plan(house, op)
     house.until = house.now
@@ -53,6 +52,7 @@ def play(script: Script, sabotage: Callable[[House], None] = lambda house: None)
             house.slurm.obey()
         except AssertionError as wrong:
             broken.append(f"circle: {wrong}")
+    ended(house)
     broken = [*house.judge.broken, *broken, *([] if broken else endings.broken(house))]
     return Played(
         script,
