@@ -8,6 +8,7 @@ from typing import Any
 from roundhouse.build.preflight import quotas_needed, scripts_needed
 from roundhouse.build.spec import ClusterSpec, GroupSpec
 from roundhouse.contracts import names
+from roundhouse.contracts.notices import NoticeKind
 from roundhouse.line.event import CauseClass
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import BreakerLimits, Budget, Mode, Policy, Rule
@@ -96,3 +97,9 @@ def health(world: World, instance_id: str, status: str = "Unhealthy", **changes:
 
 def of_group(world: World, name: str) -> Group:
     return world.cluster.groups[name]
+
+
+def click_newest(world: World, choice: str) -> str:
+    """Press a button of the newest question, as it stands on somebody's screen; what the person is told."""
+    questions = [n for n in world.outbox.notices if n.kind is NoticeKind.APPROVAL_ASKED]
+    return world.click(questions[-1], choice) if questions else ""
