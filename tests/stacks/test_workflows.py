@@ -118,3 +118,13 @@ def test_unfilled_placeholder_is_refused(
     monkeypatch.setattr(machine, "ROOT", tmp_path)
     with pytest.raises(ValueError, match=r"odd\.asl\.json: no function and no value for nobody, nothing"):
         StateMachine(Stack(App(), "S"), "odd", deployment=deployment, functions={}, values={})
+
+
+def test_leftovers_of_rehearsals_are_looked_for_by_a_schedule(templates: Templates) -> None:
+    [rule] = [
+        each for each in templates.properties("AWS::Events::Rule") if each["Name"] == "roundhouse-test-rehearsals"
+    ]
+    assert rule["ScheduleExpression"] == "rate(15 minutes)"
+    [target] = rule["Targets"]
+    assert target["Arn"].endswith(":function:roundhouse-test-end-rehearsal:live")
+    assert "Input" not in target, "without an id it looks for all of them"
