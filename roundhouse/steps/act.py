@@ -149,6 +149,13 @@ class Actor:
                 return self._called(entry, incident, decision, now, f"the answer was lost, but it took effect: {why}")
             case Effect.NOT_YET | Effect.UNKNOWN:
                 return {"status": "wait", "reason": why, "wait_s": self.policy.poll_s}
+            case Effect.MAY_REPEAT if entry.kind == Rung.REBOOT.value and _untold(facts):
+                return {
+                    "status": "human",
+                    "outcome": "escalated",
+                    "reason": f"a legacy cluster keeps no events, so nobody can tell whether {entry.subject} rebooted: "
+                    "it is not rebooted a second time",
+                }
             case Effect.MAY_REPEAT:
                 self.ledger.put(action.ended_without_effect(entry, why, now))
                 return {"status": "wait", "reason": f"{why}; it is called again", "wait_s": 1}
@@ -248,6 +255,11 @@ class Actor:
         if again.verdict is Verdict.WAIT and again.guard is Guard.JOB:
             return {"status": "wait", "reason": again.reason, "wait_s": wait_s}
         return {"status": "decide", "reason": again.reason, "wait_s": wait_s}
+
+
+def _untold(facts: Facts) -> bool:
+    """True where HyperPod tells nothing of what was done to a node: one that has rebooted looks as it did before."""
+    return facts.cluster is not None and not facts.cluster.continuous
 
 
 def _with_count(entry: LedgerEntry, facts: Facts) -> LedgerEntry:
