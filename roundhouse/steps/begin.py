@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from roundhouse.contracts.executions import repair_execution
+from roundhouse.errors import Throttled, Unavailable
 from roundhouse.line.incident import Incident, IncidentState
 from roundhouse.line.policy import Policy
 from roundhouse.line.restart import Workflow, grace_left, may_restart, restarted, workflow_of
 from roundhouse.ports import IncidentStore, Workflows
 from roundhouse.steps.revise import revise
+
+YOUNG = timedelta(minutes=2)  # as long as the reconciler leaves an incident alone
 
 
 def look(workflows: Workflows, machine: str, incident: Incident) -> Workflow:
@@ -31,8 +34,8 @@ def begin(
     """See that the open incident has a workflow: begin the first, or another where all have ended. True if one began.
 
     Safe beside itself: names are taken in order, and a name is begun once. One that was begun again too often within a
-    day is left alone: the reconciler hands it to people. `at_once` leaves out the grace, for what people must know
-    now whatever HyperPod does by itself.
+    day is left alone: the reconciler hands it to people. While Step Functions cannot be asked nothing is begun, and in
+    its first minutes a workflow is not looked for: news come in a rush then, and each would ask.
     """
     if incident.state is IncidentState.CLOSED:
         return False
@@ -40,7 +43,12 @@ def begin(
     payload: dict[str, object] = {"incident_id": incident.incident_id, "grace_s": grace_left(incident, grace, now)}
     if not incident.restarts and workflows.start(machine, incident.incident_id, payload):
         return True
-    known = look(workflows, machine, incident)
+    if now - incident.opened_at < YOUNG:
+        return False
+    try:
+        known = look(workflows, machine, incident)
+    except (Throttled, Unavailable):
+        return False
     if known.alive:
         return False
     if not known.taken:

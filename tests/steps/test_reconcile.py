@@ -120,6 +120,9 @@ def test_news_begin_a_stopped_workflow_again_too() -> None:
     world.run(for_s=60)
     world.stop(world.incident(instance).incident_id)
     deliver(world, health(world, instance))
+    assert len(world.executions) == 1, "in the first minutes nobody asks"
+    world.clock.advance(120)
+    deliver(world, health(world, instance))
     world.run()
     assert world.incident(instance).outcome is Outcome.REPAIRED
     assert len(world.executions) == 2

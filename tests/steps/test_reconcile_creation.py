@@ -1,4 +1,4 @@
-"""A creation whose workflow was stopped anywhere: shown with the command that goes on, and that command completes it."""
+"""A creation whose workflow was stopped anywhere: shown with the command that goes on, which then completes it."""
 
 from __future__ import annotations
 

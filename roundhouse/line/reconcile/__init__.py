@@ -11,9 +11,20 @@ from collections.abc import Callable, Iterator
 from roundhouse.line.reconcile import calls, cluster, drains, questions, workflows
 from roundhouse.line.reconcile.cluster import healthy
 from roundhouse.line.reconcile.facts import Creation, Difference, Facts, Kind, Remedy
-from roundhouse.line.reconcile.workflows import ENDS_BY_ITSELF
+from roundhouse.line.reconcile.workflows import ENDS_BY_ITSELF, RUNNING
 
-__all__ = ["ENDS_BY_ITSELF", "RULES", "Creation", "Difference", "Facts", "Kind", "Remedy", "compare", "healthy"]
+__all__ = [
+    "ENDS_BY_ITSELF",
+    "RULES",
+    "RUNNING",
+    "Creation",
+    "Difference",
+    "Facts",
+    "Kind",
+    "Remedy",
+    "compare",
+    "healthy",
+]
 
 Rule = Callable[[Facts], Iterator[Difference]]
 RULES: tuple[Rule, ...] = (

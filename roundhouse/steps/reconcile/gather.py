@@ -17,7 +17,7 @@ from roundhouse.errors import Throttled, Unavailable
 from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Incident, IncidentState
 from roundhouse.line.policy import Policy
-from roundhouse.line.reconcile import ENDS_BY_ITSELF, Creation, Facts
+from roundhouse.line.reconcile import ENDS_BY_ITSELF, RUNNING, Creation, Facts
 from roundhouse.line.restart import Workflow
 from roundhouse.line.slurm import bare_reason
 from roundhouse.line.state import Cluster
@@ -126,7 +126,10 @@ class Reading:
         known = self.runs.get(self.spec.cluster)
         if known is None:
             return None
-        execution = self.workflows.status(self.machines.create, known.run_id)
+        try:
+            execution = self.workflows.status(self.machines.create, known.run_id)
+        except (Throttled, Unavailable):  # not told: then it is as the record says
+            execution = ExecutionState.RUNNING if known.status == RUNNING else ExecutionState.SUCCEEDED
         if execution is not ExecutionState.RUNNING:  # it may have written its end between the two looks
             known = self.runs.get(self.spec.cluster) or known
         return Creation(known.run_id, known.status, known.started_at, known.finished_at, execution)
