@@ -84,7 +84,7 @@ def _contract(deployment: Deployment) -> int:
 
 
 def _open_incidents(deployment: Deployment) -> list[Incident]:
-    since = datetime.now(UTC) - timedelta(days=14)
+    since = datetime.now(UTC) - timedelta(days=90)  # maintenance is announced weeks ahead
     found = deployment.incidents.of_cluster(deployment.cluster, since)
     return [each for each in found if each.state is not IncidentState.CLOSED]
 

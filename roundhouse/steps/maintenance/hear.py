@@ -32,12 +32,13 @@ from roundhouse.ports import (
 from roundhouse.steps import look
 from roundhouse.steps.begin import begin
 from roundhouse.steps.maintenance import words
-from roundhouse.steps.revise import TRIES
+from roundhouse.steps.revise import TRIES, revise
 from roundhouse.steps.withdraw import withdraw
 from roundhouse.triage import aws_health
 from roundhouse.triage.aws_health import HealthNotice
 from roundhouse.triage.maintenance import Maintenance, key_of, windows, with_notice
 
+KEPT = 20  # ids of messages to people
 NOT_SAID = ("EC2", "SAGEMAKER")  # services whose maintenance may be about our nodes although it does not name them
 
 
@@ -168,7 +169,10 @@ class Hearing:
         base = notice.notice_id.rpartition(":")[0]
         former = next((known for known in reversed(record.announced) if known.rpartition(":")[0] == base), None)
         self.outbox.tell(replace(notice, replaces=former))
-        try:
-            self.maintenances.put(replace(record, announced=(*record.announced, notice.notice_id)[-20:]))
-        except ConditionFailed:
-            return  # whoever was faster has more to say, and says it; a message told twice has one id
+        revise(self.maintenances, record.key, lambda known: _announced(known, notice.notice_id))
+
+
+def _announced(record: Maintenance, notice_id: str) -> Maintenance:
+    if notice_id in record.announced:
+        return record
+    return replace(record, announced=(*record.announced, notice_id)[-KEPT:])
