@@ -454,3 +454,43 @@ def test_two_lists_that_omit_it_do() -> None:
     world.run()
     assert outcome(world, instance) is Outcome.SUPERSEDED
     assert world.cluster.calls == []
+
+
+# The controller ----------------------------------------------------------------------------------------------------
+def controller(world: World) -> str:
+    return next(n.instance_id or "" for n in world.cluster.nodes if n.group == "controller")
+
+
+def test_a_lost_controller_is_told_at_once_and_once_and_nothing_is_acted_upon_meanwhile() -> None:
+    world = house(ladder=REPLACE)
+    lost = controller(world)
+    world.cluster.set_status(lost, NodeStatus.FAILURE)
+    world.take(health(world, lost))
+    efa = health(world, lost)
+    efa["detail"]["HealthSummary"]["HealthStatusReason"] = "has detected fault type EfaLinkDown on this node"
+    world.take(efa | {"id": "another-cause"})
+    world.run(for_s=5)
+    said = world.told(NoticeKind.CONTROLLER_LOST)
+    assert {n.notice_id for n in said} == {said[0].notice_id}
+    assert said[0].broadcast
+    assert "Support" in said[0].text
+    workers = [fail(world, number) for number in (3, 5, 7)]
+    world.run()
+    assert world.cluster.calls == []
+    assert world.agent.commands == []
+    assert {outcome(world, instance) for instance in workers} == {Outcome.EXPIRED}
+    told = [n for n in world.outbox.notices if n.kind is not NoticeKind.CONTROLLER_LOST]
+    assert [n.title for n in told] == []
+
+
+def test_work_goes_on_when_the_controller_is_back() -> None:
+    world = house(ladder=REPLACE)
+    world.cluster.set_status(controller(world), NodeStatus.PENDING)
+    instance = fail(world)
+    world.later(1800, lambda: world.cluster.set_status(controller(world), NodeStatus.RUNNING))
+    world.boot_s = 10**9
+    world.run(for_s=1700)
+    assert "no node is acted upon" in world.incident(instance).decision
+    world.boot_s = 90
+    world.run()
+    assert outcome(world, instance) is Outcome.REPAIRED
