@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import io
 import json
+import logging
 import queue
 import sys
 import threading
@@ -78,6 +79,7 @@ def install() -> None:
     from simulator.aws.asl import calls, expressions, timing
     from simulator.clock import VirtualClock
 
+    logging.getLogger("moto.stepfunctions").setLevel(logging.CRITICAL)
     clock = VirtualClock()
     expressions.install(clock)
     timing.install(clock)
@@ -99,6 +101,7 @@ def install() -> None:
     # parsed and compiled once: an execution changes neither
     parse = functools.lru_cache(maxsize=16)(asl_parser.AmazonStateLanguageParser.parse)
     asl_parser.AmazonStateLanguageParser.parse = staticmethod(parse)
+    expressions.TIMEOUT_MS = 10**9  # counted from when it was compiled
     expressions._compiled = functools.lru_cache(maxsize=4096)(expressions._compiled)
 
     def wait(self: Any, env: Any, wait_seconds: float) -> None:
