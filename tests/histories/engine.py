@@ -28,6 +28,7 @@ class Execution:
     def __init__(self, name: str) -> None:
         self.name = name
         self.said: queue.Queue[Json] = queue.Queue()
+        self.stopped = False
 
     def ask(self, kind: str, **members: Any) -> Json:
         """Raises StoppedExecution when the other end has lost interest."""
@@ -36,6 +37,7 @@ class Execution:
         say({"name": self.name, "kind": kind, **members})
         answer = self.said.get()
         if answer.get("stop"):
+            self.stopped = True
             raise StoppedExecution
         return answer
 
@@ -184,8 +186,8 @@ def run(execution: Execution, start: Json) -> None:
     why = outcome.error if isinstance(outcome, ProgramError) else None
     entered = [each.get("stateEnteredEventDetails") for each in worker.env.event_manager.get_event_history()]
     visited = [each["name"] for each in entered if each]
-    if not execution.said.empty():
-        return  # stopped: nobody listens
+    if execution.stopped:
+        return  # nobody listens
     say({"name": execution.name, "kind": "end", "status": ended, "visited": visited, "error": str(why or "")})
 
 

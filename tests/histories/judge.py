@@ -59,6 +59,7 @@ class Judge:
         self.frames: list[Frame] = []
         self.answers: dict[str, str] = {}  # approval -> first valid answer
         self.bad_news: dict[str, list[datetime]] = {}  # instance -> HyperPod's own bad news, by delivery
+        self.spoken: set[str] = set()  # instances that HyperPod has spoken against, however late
         self.checked: Counter[str] = Counter()
 
     def say(self, rule: str, words: str) -> None:
@@ -81,7 +82,7 @@ class Judge:
             incident,
             house.cluster.groups["workers"].target,
             self._foreign() if changing else frozenset(),
-            bool(self.bad_news.get(instance)) or self._failed(instance) if changing else False,
+            instance in self.spoken or self._failed(instance) if changing else False,
             self._slurm_known(),
         )
         self.frames.append(frame)
@@ -116,7 +117,10 @@ class Judge:
             return
         at = datetime.fromisoformat(envelope["time"])
         age = (self.house.now - at).total_seconds()
-        if envelope["detail"]["HealthSummary"]["HealthStatus"] != "Healthy" and age < 4 * 3600 - 120:
+        if envelope["detail"]["HealthSummary"]["HealthStatus"] == "Healthy":
+            return
+        self.spoken.add(envelope["detail"]["InstanceId"])
+        if age < 4 * 3600 - 120:
             self.bad_news.setdefault(envelope["detail"]["InstanceId"], []).append(at)
 
     # Calls -----------------------------------------------------------------------------------------------------
