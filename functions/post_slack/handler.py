@@ -49,14 +49,17 @@ def handle(event: dict[str, Any], _context: object) -> dict[str, Any]:
 def post_batch(event: Mapping[str, Any], ports: Ports) -> dict[str, Any]:
     """Post each notice. Those to come again are reported; after one that must wait, all the rest are."""
     failed: list[str] = []
+    held: dict[str | None, float] = {}
     wait: float | None = None
     for record in event["Records"]:
-        alone = None
+        alone, thread = None, record.get("attributes", {}).get("MessageGroupId")
         if wait is None:
-            wait, alone = _post(record, ports)
+            wait, alone = (None, held[thread]) if thread in held else _post(record, ports)
         if wait is not None or alone is not None:
             failed.append(record["messageId"])
             _hold(record, alone or 0.0 if wait is None else wait, ports)
+            if alone is not None and alone != HOPELESS_WAIT_S:
+                held[thread] = alone  # the rest of the thread stays behind it, in order
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 

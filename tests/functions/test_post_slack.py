@@ -135,3 +135,12 @@ def test_settings() -> None:
     assert Settings.from_env({"OUTBOX_QUEUE_URL": "https://q"}).outbox_queue_url == "https://q"
     with pytest.raises(MissingSetting, match="OUTBOX_QUEUE_URL"):
         Settings.from_env({})
+
+
+def test_a_notice_of_newer_code_waits_with_its_thread_and_holds_up_no_other() -> None:
+    outside = Outside()
+    newer = codec.to_json(replace(STEP, notice_id="step:2")).replace(STEP.kind.value, "kind_of_a_newer_version")
+    batch = [record(1), record(2, body=newer), record(3), record(4, thread="incident:2")]
+    assert outside.post(batch) == ["m-2", "m-3"]
+    assert outside.posted == ["step:1", "step:4"]
+    assert "SlackMessageHopeless" not in outside.counted
