@@ -49,7 +49,9 @@ def stop_ramp(run_id: str, reason: dict[str, Any], works: Works) -> dict[str, An
         # All or nothing: nothing can be cancelled, and what HyperPod has begun ends by itself.
         return {**result, "status": "wait", "then": reason.get("then", reason["status"])}
     if cluster is not None:
-        pending = [n for n in cluster.nodes if n.group == group.name and n.status not in KEPT]
+        # A legacy cluster launches nothing between two updates: what is Pending there is repaired by somebody.
+        launching = cluster.nodes if cluster.continuous else ()
+        pending = [n for n in launching if n.group == group.name and n.status not in KEPT]
         if pending:
             works.update(run_id, lambda r: replace(r, cancellations=r.cancellations + 1))
             _delete(pending, "cancelled", run, cluster, works)

@@ -323,6 +323,26 @@ def test_lost_discount_of_a_later_stage_takes_back_its_nodes_alone() -> None:
     assert world.locks.get("train").owner == ""
 
 
+def test_node_that_is_being_repaired_is_not_cancelled_when_a_stage_gives_up() -> None:
+    """Nothing is launched between two updates: what is Pending on a legacy cluster is somebody's repair."""
+    world = empty_account()
+    done: list[bool] = []
+
+    def moment() -> None:
+        if not done and world.cluster.status == "InService":
+            done.append(True)
+            worker = next(n.instance_id or "" for n in world.cluster.nodes if n.group == "workers")
+            world.nodes_boot = False
+            world.cluster.set_status(worker, NodeStatus.PENDING)
+
+    world.each_moment = moment
+    execution = world.create()
+    world.run()
+    assert "StopRamp" in execution.visited
+    assert record(world).status == "failed"
+    assert [c.operation for c in world.cluster.calls] == ["create"]
+
+
 def test_a_plan_that_others_use_too_proves_nothing_without_the_bill() -> None:
     world = empty_account(legacy_spec(waits=StageWaits(discount_timeout_s=7200)))
     real = world.surroundings.plan

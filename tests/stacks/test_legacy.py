@@ -1,0 +1,52 @@
+"""UpdateCluster is granted only where the environment's cluster has legacy provisioning, and to two functions alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stacks.permissions import FUNCTIONS, LEGACY
+from tests.stacks.conftest import make_deployment, synthesize
+from tests.stacks.templates import Templates
+
+UPDATE = "sagemaker:UpdateCluster"
+
+
+def _holders(templates: Templates) -> set[str]:
+    roles = templates.of_type("AWS::IAM::Role")
+    return {
+        name
+        for _, logical_id, resource in roles
+        for name in FUNCTIONS
+        if logical_id.startswith(f"{name.replace('_', '')}Role") and UPDATE in json.dumps(resource)
+    }
+
+
+def test_no_function_of_a_continuous_cluster_may_set_a_count(templates: Templates) -> None:
+    assert _holders(templates) == set()
+
+
+@pytest.fixture(scope="module")
+def legacy(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    known = make_deployment()
+    deployment = make_deployment(cluster=replace(known.cluster, provisioning_mode="legacy"))
+    return Templates.read(synthesize(deployment, Path(tmp_path_factory.mktemp("legacy"))))
+
+
+def test_creation_and_restored_counts_of_a_legacy_cluster_may(legacy: Templates) -> None:
+    assert _holders(legacy) == set(LEGACY) == {"launch_stage", "restore_count"}
+
+
+def test_a_legacy_creation_is_waited_for_as_long_as_a_stage(legacy: Templates, templates: Templates) -> None:
+    def machine(of: Templates) -> str:
+        found = [
+            json.dumps(r) for _, name, r in of.of_type("AWS::StepFunctions::StateMachine") if "create" in name.lower()
+        ]
+        assert len(found) == 1
+        return found[0]
+
+    assert "$polls * 60 < 7200" in machine(legacy)
+    assert "$polls * 60 < 3600" in machine(templates)
