@@ -21,6 +21,7 @@ from roundhouse.line.state import Cluster, Node, NodeStatus
 
 TWIN = timedelta(seconds=5)  # one failed launch is told by two events about a second apart
 SHOWS = timedelta(seconds=30)  # news from so soon after the call of a repair may still be of before it
+LIST_LAG = timedelta(minutes=5)  # a list may omit a node that is there for so long, at most
 REST = timedelta(hours=1)  # people know already: repetitions within that time open no second incident
 _RESTING = frozenset({Outcome.DENIED, Outcome.ESCALATED, Outcome.OBSERVED})
 
@@ -80,7 +81,7 @@ def admit(
     if age > timedelta(seconds=policy.max_event_age_s):
         return _note(f"{event.code} is {_hours(age)} old: too old to act upon")
     gone = _gone(event, cluster, named_only)
-    if gone:
+    if gone and not _may_lag(event, candidates, cluster, age):
         return replace(_ignore(gone), unsure=event.source.trusted and not _replaced(event, candidates, cluster))
     match event.health:
         case Health.HEALTHY:
@@ -138,6 +139,16 @@ def _replaced(event: Event, candidates: Sequence[Incident], cluster: Cluster | N
     mine = [i for i in candidates if event.instance_id in {i.instance_id, i.current_instance_id}]
     ended = any(i.state is IncidentState.CLOSED or i.current_instance_id not in {None, event.instance_id} for i in mine)
     return ended or bool(heir and heir.instance_id)
+
+
+def _may_lag(event: Event, candidates: Sequence[Incident], cluster: Cluster | None, age: timedelta) -> bool:
+    """True for young bad news of HyperPod's about an instance that is merely not listed: one list that omits it must
+    not lose them. The incident looks again before it believes that nothing is left to repair."""
+    if event.health is not Health.UNHEALTHY or event.source not in {Source.NODE_HEALTH, Source.CLUSTER_EVENT}:
+        return False
+    heir = cluster.by_logical(event.logical_id) if cluster is not None and event.logical_id else None
+    known = any(event.instance_id in {i.instance_id, i.current_instance_id} for i in candidates)
+    return age <= LIST_LAG and heir is None and not known
 
 
 def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | None, now: datetime) -> Intake:
