@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from roundhouse import codec
-from roundhouse.build.spec import ClusterSpec, DiscountKind
+from roundhouse.build.spec import ClusterSpec, DiscountKind, RehearsalTerms
 from roundhouse.build.staging import first_counts, stage_target
 from roundhouse.environment import cluster_spec, load, parameters, parse, policy, sections
 from roundhouse.environment.catalog import load_catalog
@@ -55,6 +55,16 @@ def test_defaults_of_the_model_are_those_of_the_line() -> None:
         assert getattr(rendered, name) == getattr(plain, name), name
     env = parse(changed())
     assert cluster_spec(env).waits == type(cluster_spec(env).waits)()
+
+
+def test_a_creation_asks_for_a_rehearsal_unless_the_file_says_otherwise() -> None:
+    assert cluster_spec(parse(changed())).rehearsal == RehearsalTerms(required=True)
+    said = {"required": False, "instance_type": "ml.c5.xlarge", "max_age": "7d", "timeout": "30m"}
+    env = parse(changed(rehearsal=said))
+    assert cluster_spec(env).rehearsal == RehearsalTerms(False, "ml.c5.xlarge", 7 * 86400, 1800)
+    place = dict(row for row in sections(env)[0].rows)
+    assert place["Rehearsal of it"] == "not required; on one ml.c5.xlarge, for 30m at most"
+    assert not RehearsalTerms().required, "parameters from before rehearsals were known ask for none"
 
 
 def test_the_demo_is_staged_39_52_64_under_its_plan() -> None:
