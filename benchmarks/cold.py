@@ -38,8 +38,8 @@ ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = "demo"
 TIMES = 5
 NODE, HEIR = "i-0aaaaaaaaaaaaaaa1", "i-0aaaaaaaaaaaaaaa2"
-EXPECTED = {"check_preflight": "PreflightFailed"}
-"""How a first event ends on purpose: the stand-in's account is empty, and every check is made all the same."""
+EXPECTED = {"check_preflight": "PreflightFailed", "watch_rehearsal": "TakenOver"}
+"""How a first event ends on purpose: the stand-in's account is empty, and no rehearsal is recorded."""
 PLACE = "us-west-2:111122223333"
 CLUSTER_ARN = f"arn:aws:sagemaker:{PLACE}:cluster/abcdefghijkl"
 INCIDENT, RUN, APPROVAL = "inc-0000000000000000-1", "run-1", "apr-0000000000000000"
@@ -223,6 +223,12 @@ def make_stand_in() -> StandIn:
             "ListClusterNodes": {"ClusterNodeSummaries": nodes},
             "ListClusterEvents": {"Events": []},
             "DeleteCluster": {"ClusterArn": CLUSTER_ARN},
+            "DescribeExecution": {
+                "executionArn": "arn",
+                "stateMachineArn": "arn",
+                "startDate": 1.0,
+                "status": "RUNNING",
+            },
             "StartExecution": {"executionArn": "arn", "startDate": 1.0},
             "PutSubscriptionFilter": {},
             "GetSecretValue": {"ARN": "a", "Name": "n", "SecretString": json.dumps(SLACK_SECRET)},
@@ -283,6 +289,11 @@ def first_events() -> dict[str, Json]:
         "read_health_log": {"awslogs": {"data": b64encode(gzip.compress(json.dumps(log).encode())).decode()}},
         "subscribe_health_log": {"detail": {"ClusterName": cluster, "ClusterArn": CLUSTER_ARN}},
         "measure_line": {},
+        "reconcile_line": {},
+        "mind_window": repair,
+        "begin_rehearsal": {"rehearsal_id": "r-1", "turn": 1, "by": "cold"},
+        "watch_rehearsal": {"rehearsal_id": "r-1"},
+        "end_rehearsal": {"rehearsal_id": "r-1", "turn": 1, "cause": "", "cluster": None},
         "decide_repair": repair,
         "command_agent": {**repair, "verb": "cordon"},
         "request_approval": {"kind": "repair", "subject": INCIDENT, "decision": decision, "token": "t"},

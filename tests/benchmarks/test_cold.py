@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import json
 
-from benchmarks.cold import main
+from benchmarks.cold import first_events, main
+from stacks.functions import FUNCTIONS
 
 
 def test_the_last_line_has_the_start_of_a_function(capsys):
@@ -18,3 +19,7 @@ def test_the_last_line_has_the_start_of_a_function(capsys):
 def test_a_function_without_a_first_event_is_told(capsys):
     assert main(["no_such_function"], times=1) == 1
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["no_first_event"] == ["no_such_function"]
+
+
+def test_every_function_has_a_first_event():
+    assert FUNCTIONS.keys() - first_events().keys() == set()
