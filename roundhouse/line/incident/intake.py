@@ -12,16 +12,16 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
 
-from roundhouse.line.event import LOST_READY, CauseClass, Event, Health, Source
+from roundhouse.line.event import CauseClass, Event, Health, Source
 from roundhouse.line.incident.evolve import believed, close, opened, overrules, subject_of, with_event
+from roundhouse.line.incident.live import gone, locate, node_of, noise, patched
 from roundhouse.line.incident.record import Incident, IncidentState, Outcome
 from roundhouse.line.incident.told import concerned, speaks_against
 from roundhouse.line.policy import Policy
-from roundhouse.line.state import Cluster, Node, NodeStatus
+from roundhouse.line.state import Cluster, NodeStatus
 
 TWIN = timedelta(seconds=5)  # one failed launch is told by two events about a second apart
 SHOWS = timedelta(seconds=30)  # news from so soon after the call of a repair may still be of before it
-LIST_LAG = timedelta(minutes=5)  # a list may omit a node that is there for so long, at most
 REST = timedelta(hours=1)  # people know already: repetitions within that time open no second incident
 _RESTING = frozenset({Outcome.DENIED, Outcome.ESCALATED, Outcome.OBSERVED})
 
@@ -80,9 +80,9 @@ def admit(
     age = now - event.source_time
     if age > timedelta(seconds=policy.max_event_age_s):
         return _note(f"{event.code} is {_hours(age)} old: too old to act upon")
-    gone = _gone(event, cluster, named_only)
-    if gone and not _may_lag(event, candidates, cluster, age):
-        return replace(_ignore(gone), unsure=event.source.trusted and not _replaced(event, candidates, cluster))
+    left = gone(event, cluster, named_only)
+    if left:
+        return replace(_ignore(left), unsure=event.source.trusted and not _replaced(event, candidates, cluster))
     match event.health:
         case Health.HEALTHY:
             return _recover(event, candidates, cluster)
@@ -90,46 +90,6 @@ def admit(
             return _suspect(event, candidates, cluster, now)
         case _:
             assert_never(event.health)
-
-
-def locate(event: Event, cluster: Cluster | None) -> Event:
-    """Fill in what live state knows about the event's node: instance (by Slurm name), logical id, group, name."""
-    node = _node(event, cluster)
-    if node is None:
-        return event
-    return replace(
-        event,
-        instance_id=event.instance_id or node.instance_id,
-        logical_id=event.logical_id or node.logical_id,
-        group=event.group or node.group,
-        slurm_name=event.slurm_name or (node.hostname.split(".")[0] if node.hostname else None),
-    )
-
-
-def _node(event: Event, cluster: Cluster | None) -> Node | None:
-    if cluster is None:
-        return None
-    if event.instance_id:
-        return cluster.by_instance(event.instance_id)
-    if event.slurm_name:
-        return cluster.by_hostname(event.slurm_name)
-    if event.source is Source.CLOUDTRAIL and event.logical_id:
-        return cluster.by_logical(event.logical_id)
-    return None
-
-
-def _gone(event: Event, cluster: Cluster | None, named_only: bool) -> str:
-    """Why the event's instance is not there any more; "" when it is, or when that cannot be told."""
-    if cluster is None or not cluster.nodes or subject_of(event) != (event.instance_id or f"name:{event.slurm_name}"):
-        return ""
-    node = _node(event, cluster)
-    if node is None:
-        heir = cluster.by_logical(event.logical_id) if event.logical_id else None
-        now_there = f"; {heir.instance_id} stands in its place" if heir and heir.instance_id else ""
-        return f"that instance is gone ({event.instance_id or event.slurm_name}){now_there}"
-    if named_only and node.launched_at and node.launched_at > event.source_time:
-        return f"that instance is gone: {node.instance_id} took over the name {event.slurm_name} after this event"
-    return ""
 
 
 def _replaced(event: Event, candidates: Sequence[Incident], cluster: Cluster | None) -> bool:
@@ -141,30 +101,20 @@ def _replaced(event: Event, candidates: Sequence[Incident], cluster: Cluster | N
     return ended or bool(heir and heir.instance_id)
 
 
-def _may_lag(event: Event, candidates: Sequence[Incident], cluster: Cluster | None, age: timedelta) -> bool:
-    """True for young bad news of HyperPod's about an instance that is merely not listed: one list that omits it must
-    not lose them. The incident looks again before it believes that nothing is left to repair."""
-    if event.health is not Health.UNHEALTHY or event.source not in {Source.NODE_HEALTH, Source.CLUSTER_EVENT}:
-        return False
-    heir = cluster.by_logical(event.logical_id) if cluster is not None and event.logical_id else None
-    known = any(event.instance_id in {i.instance_id, i.current_instance_id} for i in candidates)
-    return age <= LIST_LAG and heir is None and not known
-
-
 def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | None, now: datetime) -> Intake:
     if event.source is Source.REPLAY:
-        node = _node(event, cluster)
+        node = node_of(event, cluster)
         if node is None or node.status is not NodeStatus.FAILURE:
             return _note("a recorded event, sent again: HyperPod does not report this node as failed now")
     if event.source is Source.LIVE and (known := _not_lost(event, candidates, cluster)):
         return _note(known)
-    if noise := _noise(event, cluster):
-        return _ignore(noise)
+    if why := noise(event, cluster):
+        return _ignore(why)
     mine = [i for i in candidates if i.instance_id == subject_of(event) and i.cause is event.cause]
     current = _newest([i for i in mine if i.state is not IncidentState.CLOSED]) or _twin(event, candidates)
     if current is None and event.source is Source.SLURM and (busy := _in_repair(event, candidates)) is not None:
         return _note(f"Slurm misses a node that {busy.incident_id} has drained and repairs: expected")
-    if current is None and (patching := _patched(event, cluster)):
+    if current is None and (patching := patched(event, cluster)):
         return replace(_note(f"Slurm misses a node that HyperPod patches ({patching}): expected"), again=True)
     if current is not None:
         good = event.source_time < current.last_event_at and current.health == Health.HEALTHY
@@ -196,7 +146,7 @@ def _not_lost(event: Event, candidates: Sequence[Incident], cluster: Cluster | N
     """Why our own signal of what HyperPod lists changes nothing: it is not so any more, or known by now; else ""."""
     if cluster is None:
         return "HyperPod could not be read: whether it still lists this is not known"
-    node = _node(event, cluster)
+    node = node_of(event, cluster)
     if event.instance_id and (node is None or node.status is not NodeStatus.FAILURE):
         return "HyperPod does not have this node in Failure any more"
     if not event.instance_id and cluster.controllers() != []:
@@ -260,27 +210,6 @@ def _only_healthy(incident: Incident) -> bool:
 def _repaired_at(incident: Incident) -> datetime | None:
     """When the repair was called that ended it, and had time to begin; None when something else did."""
     return incident.attempts[-1].at + SHOWS if incident.outcome is Outcome.REPAIRED and incident.attempts else None
-
-
-def _noise(event: Event, cluster: Cluster | None) -> str:
-    """Why a warning that nodes are not ready says nothing now; "" for all else."""
-    if event.code != LOST_READY or cluster is None:
-        return ""
-    if _scaling(event, cluster):
-        return "nodes come and go while a group is being scaled: current and target count differ"
-    return "nodes come and go while HyperPod patches them" if cluster.patching(event.group) else ""
-
-
-def _patched(event: Event, cluster: Cluster | None) -> str:
-    """How HyperPod patches the node that Slurm misses, in words; "" when it does not, or speaks against it itself."""
-    node = _node(event, cluster) if event.source is Source.SLURM else None
-    return cluster.patching(node.group) if cluster is not None and node is not None else ""
-
-
-def _scaling(event: Event, cluster: Cluster) -> bool:
-    group = cluster.groups.get(event.group) if event.group else None
-    groups = [group] if group else list(cluster.groups.values())
-    return any(g.current != g.target for g in groups)
 
 
 def _twin(event: Event, candidates: Sequence[Incident]) -> Incident | None:
