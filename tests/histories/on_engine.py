@@ -43,9 +43,8 @@ class Engine:
         return said
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(timeout=30)
+        with self._process:  # closes both ends, and waits
+            pass
 
     def run(self, execution: Execution, machine: str, call: Call, now: Callable[[], datetime]) -> Generator[Until, Any]:
         """As `asl.run`, on the interpreter."""
