@@ -8,7 +8,6 @@ from roundhouse.build.staging import StepKind
 from roundhouse.errors import Conflict
 from roundhouse.steps.adding import add
 from roundhouse.steps.creating import create
-from roundhouse.steps.look import read as read  # noqa: PLC0414 - the preflight reads it here
 from roundhouse.steps.plan import answer, step_now
 from roundhouse.steps.site import Works
 from roundhouse.steps.updating import update

@@ -23,7 +23,7 @@ from roundhouse.build.spec import ClusterSpec
 from roundhouse.contracts.notices import NoticeKind
 from roundhouse.errors import AwsFailure, BadInput, NotFound, PreflightFailed, Refused
 from roundhouse.ports import ClusterReader, ControlStore, Outbox, RehearsalStore, Run, RunStore, Surroundings
-from roundhouse.steps import launch, own, words
+from roundhouse.steps import look, own, words
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ def preflight(
         if known is None or known.status != "running":
             own.take(runs, spec.cluster, run_id, now)  # so that its end can be told
         raise Refused(f"paused by {switch.by} since {switch.since:%Y-%m-%d %H:%M} UTC: {switch.why}")
-    cluster = launch.read(reader, spec.cluster)
+    cluster = look.read(reader, spec.cluster)
     ours = known is not None and bool(known.stages)
     run = own.take(runs, spec.cluster, run_id, now)
     if cluster is None and ours:

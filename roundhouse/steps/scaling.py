@@ -156,8 +156,11 @@ class Scaler:
         cluster = read(self.reader, self.spec.cluster)
         if cluster is None:
             return Refusal(f"{self.spec.cluster} is gone")
-        if cluster.continuous:
-            return Refusal(f"{self.spec.cluster} has continuous provisioning: nodes are added by BatchAddClusterNodes")
+        if cluster.continuous or self.spec.provisioning_mode != legacy.LEGACY:
+            live = "continuous" if cluster.continuous else legacy.LEGACY
+            return Refusal(
+                f"{self.spec.cluster} has {live} provisioning, the environment says {self.spec.provisioning_mode}"
+            )
         group = self.spec.group(wanted.group)
         live = legacy.live_count(cluster, group.name)
         if live.problem:

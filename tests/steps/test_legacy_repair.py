@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -126,3 +127,14 @@ def test_group_that_is_not_as_the_environment_says_is_handed_to_people() -> None
     assert incident.outcome is Outcome.ESCALATED
     assert legacy_of(world).updates == []
     assert "ExecutionRole" in incident.decision
+
+
+def test_environment_that_says_continuous_never_sets_a_count() -> None:
+    world = house(ladder=LADDERS["delete and restore"])
+    world.settings.spec = replace(world.spec, provisioning_mode="continuous")
+    assert world.take(health(world, worker(world, 3))) == []
+    world.run()
+    [incident] = world.incidents.records.values()
+    assert legacy_of(world).updates == []
+    assert incident.outcome is Outcome.ESCALATED
+    assert "the environment says continuous" in incident.decision
