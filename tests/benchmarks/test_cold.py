@@ -12,8 +12,8 @@ def test_the_last_line_has_the_start_of_a_function(capsys):
     intake = figures["functions"]["intake_signals"]
     assert figures["failed"] == {}
     assert figures["no_first_event"] == []
-    assert figures["intake_ms"] > figures["functions"]["read_health_log"]["import_ms"] > 0
-    assert intake["as_shipped_ms"] > intake["import_ms"] + intake["first_ms"], "compiling takes time"
+    assert figures["intake_ms"] > 0 < figures["functions"]["read_health_log"]["import_ms"]
+    assert intake["as_shipped_ms"] > intake["import_ms"], "compiling takes time"
 
 
 def test_a_function_without_a_first_event_is_told(capsys):
