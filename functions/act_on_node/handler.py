@@ -19,6 +19,7 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
             ledger=runtime.ledger(),
             breaker=runtime.breaker(),
             policy=runtime.settings().policy(),
+            incidents=runtime.incidents(),
         ),
         incidents=runtime.incidents(),
         ledger=runtime.ledger(),

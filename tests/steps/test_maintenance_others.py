@@ -125,6 +125,36 @@ def test_a_repair_of_ours_on_the_node_comes_first(mode: Mode) -> None:
     assert mine.outcome in {Outcome.RETURNED, Outcome.SUPERSEDED}
 
 
+def test_no_repair_of_ours_begins_while_aws_works_on_the_node() -> None:
+    world = maintained()
+    world.policy.rules[CauseClass.HARDWARE] = Rule(Mode.ACT, LADDER, grace_s=120)
+    node = worker(world, 3)
+    world.take(message(world, [node]))
+    world.later(24.2 * 3600, lambda: world.take(health(world, node)))
+    world.later(24.2 * 3600, lambda: world.cluster.set_status(node, NodeStatus.FAILURE))
+    world.later(24.8 * 3600, lambda: world.cluster.set_status(node, NodeStatus.RUNNING))
+    world.later(24.9 * 3600, lambda: world.take(health(world, node, "Healthy")))
+    world.run(for_s=3 * DAY.total_seconds())
+    repair = world.incidents.records[incident_key(world.spec.cluster, node, CauseClass.HARDWARE, 1)]
+    assert (repair.outcome, world.cluster.calls) == (Outcome.RECOVERED, [])
+    assert the(world, node).outcome is Outcome.RETURNED
+
+
+def test_a_repair_begins_once_the_window_is_over() -> None:
+    world = maintained()
+    world.policy.rules[CauseClass.HARDWARE] = Rule(Mode.ACT, LADDER, grace_s=120)
+    node = worker(world, 3)
+    world.take(message(world, [node]))
+    world.later(24.2 * 3600, lambda: world.take(health(world, node)))
+    world.later(24.2 * 3600, lambda: world.cluster.set_status(node, NodeStatus.FAILURE))
+    called: list[timedelta] = []
+    world.each_moment = lambda: called.append(world.now - T0) if world.cluster.calls and not called else None
+    world.run(for_s=3 * DAY.total_seconds())
+    assert called
+    assert 25 * HOUR <= called[0] <= 26 * HOUR
+    assert the(world, node).state is IncidentState.CLOSED
+
+
 def test_a_healthy_event_ends_no_maintenance() -> None:
     world = maintained()
     node = worker(world, 3)

@@ -31,6 +31,7 @@ class Facts:
     pause: Pause | None = None
     events: Sequence[ClusterEvent] = ()
     available: frozenset[Rung] = HYPERPOD_RUNGS
+    worked_upon: str = ""  # id of the incident for whose maintenance AWS works on the node right now
 
 
 @dataclass(frozen=True, slots=True)

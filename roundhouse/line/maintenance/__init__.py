@@ -1,7 +1,7 @@
 """Maintenance: AWS has announced work on an instance: its node before, in and after the window. Pure."""
 
 from roundhouse.line.maintenance.admit import admit
-from roundhouse.line.maintenance.decide import DUE, Mind, Move, applied, decide
+from roundhouse.line.maintenance.decide import DUE, Mind, Move, applied, decide, in_window
 from roundhouse.line.maintenance.facts import Facts, Other, entry
 from roundhouse.line.maintenance.window import LONGEST, OPEN_END, Window, ahead, events_of, window_id
 
@@ -20,5 +20,6 @@ __all__ = [
     "decide",
     "entry",
     "events_of",
+    "in_window",
     "window_id",
 ]

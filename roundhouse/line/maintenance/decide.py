@@ -23,6 +23,7 @@ from roundhouse.line.state import GONE, Cluster
 
 DUE = "due"  # name of the step from the moment that a drain is due until it comes, or never does
 CALLED_OFF = "AWS has called it off, or it is over: no window is ahead any more"
+WINDOW = "window"  # name of the step while AWS works on a node that we have drained: no repair begins meanwhile
 LONGEST_WAIT_S = 3600  # Health may move or cancel a window at any time
 WATCH_S = 900  # the same while the node is drained
 
@@ -78,9 +79,19 @@ def applied(incident: Incident, minded: Mind, now: datetime) -> Incident:
         incident = begin_step(incident, DUE, now, minded.decision.reason)
     if minded.move is Move.CORDON:
         incident = end_step(incident, DUE, now, minded.decision.reason)
+    window = minded.window
+    if incident.drained_by_us and window is not None and window.starts <= now < window.over_at:
+        incident = begin_step(incident, WINDOW, now, window.in_words)
+    elif in_window(incident):
+        incident = end_step(incident, WINDOW, now)
     if (incident.state, incident.decision) == (after, minded.decision.reason):
         return incident
     return replace(incident, state=after, decision=minded.decision.reason)
+
+
+def in_window(incident: Incident) -> bool:
+    """True while AWS works on the node of this incident, and we have drained it for that."""
+    return any(step.name == WINDOW and step.ended_at is None for step in incident.steps)
 
 
 # Before the drain ------------------------------------------------------------------------------------------------

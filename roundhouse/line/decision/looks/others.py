@@ -68,6 +68,8 @@ def in_hand(view: View) -> Decision | None:
     incident, node, policy = view.facts.incident, view.node, view.facts.policy
     late = view.waited(policy.repair_timeout_s)
     minutes = policy.repair_timeout_s // 60
+    if view.facts.worked_upon:
+        return wait(view, Guard.IN_HAND, f"AWS works on it now, as announced ({view.facts.worked_upon})")
     if node is not None and node.status in COMING:
         if late:
             return human(Guard.IN_HAND, f"{view.instance} has been {node.status} for more than {minutes} min: stuck")
