@@ -8,6 +8,7 @@ import pytest
 
 from roundhouse.contracts.notices import NoticeKind
 from roundhouse.errors import Unavailable
+from roundhouse.line.breaker import BreakerState, BreakerStatus
 from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import IncidentState, Outcome
 from roundhouse.line.policy import Mode, Rule
@@ -417,6 +418,21 @@ def test_twenty_nodes_in_one_event_open_the_breaker_with_one_message_and_none_is
     assert len(world.told(NoticeKind.BREAKER_OPENED)) == 1
     assert {outcome(world, node) for node in nodes} == {Outcome.EXPIRED}
     assert len(world.told(NoticeKind.INCIDENT_CLOSED)) == 0, "the breaker's message has told it"
+    state = world.breaker.load(world.spec.cluster)
+    assert (state.status, state.entries) == (BreakerStatus.CLOSED, ()), "once the windows are over nothing is held"
+
+
+def test_the_end_of_maintenance_is_no_result_of_a_canary() -> None:
+    world = maintained()
+    node = worker(world, 3)
+    world.take(message(world, [node]))
+    world.run(for_s=60)
+    canary = BreakerState(BreakerStatus.HALF_OPEN, world.now, "5 nodes", canary=node)
+    world.breaker.save(world.spec.cluster, canary)
+    replaced(world, node)
+    world.run()
+    assert outcome(world, node) is Outcome.SUPERSEDED
+    assert world.breaker.load(world.spec.cluster).status is BreakerStatus.HALF_OPEN
 
 
 def test_the_floor_holds_and_the_oldest_window_comes_first() -> None:
