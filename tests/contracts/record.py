@@ -48,8 +48,9 @@ def _read_in(source: str) -> Iterator[str]:
             continue
         reader = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         position = _READERS.get(reader)
-        if position is not None and len(call.args) > position and isinstance(call.args[position], ast.Name):
-            yield call.args[position].id  # type: ignore[attr-defined]
+        argument = call.args[position] if position is not None and len(call.args) > position else None
+        if isinstance(argument, ast.Name):
+            yield argument.id
 
 
 def sample(kind: Any) -> Any:
