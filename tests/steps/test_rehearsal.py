@@ -1,4 +1,4 @@
-"""Rehearsals from beginning to end: the real handlers and state machine; whatever happens, nothing is left standing."""
+"""How rehearsals end, and what goes wrong: the real handlers and state machine. Nothing is left standing."""
 
 from __future__ import annotations
 
@@ -9,127 +9,41 @@ from typing import Any
 
 import pytest
 
-from roundhouse.build.rehearsal import TAG, TAG_ID, Rehearsal, Result
-from roundhouse.build.spec import ClusterSpec, RehearsalTerms
+from roundhouse.build.rehearsal import TAG, TAG_ID, Result
+from roundhouse.build.spec import ClusterSpec
 from roundhouse.contracts.ledger import LedgerState
-from roundhouse.contracts.notices import Notice, NoticeKind
+from roundhouse.contracts.notices import NoticeKind
 from roundhouse.errors import (
     AccessDenied,
     Conflict,
     InvalidRequest,
     LimitExceeded,
-    Refused,
     RoundhouseError,
     Throttled,
     Unavailable,
 )
-from roundhouse.line.state import NodeStatus
 from roundhouse.ports import Pause
-from roundhouse.steps.rehearsal import claims
-from roundhouse.steps.rehearsal.end import clear
 from tests.build import samples
 from tests.fakes.cluster import FakeCluster
-from tests.fakes.clusters import FakeClusters
-from tests.steps.asl import Died, Execution
-from tests.steps.samples import account, policy
-from tests.steps.world import T0, World
-
-ADDRESS = "s3://sagemaker-unit/lifecycle/on_create.sh"
-HELPER = "s3://sagemaker-unit/lifecycle/lib/mount.sh"
-TERMS = RehearsalTerms(required=True, timeout_s=1800)
-OTHER = replace(samples.group("login", 1, (1.0,), samples.NO_DISCOUNT, "Login"), lifecycle_script="login.sh")
-
-
-def succeed(cluster: FakeCluster) -> None:
-    cluster.settle()
-    _script(cluster, "Started")
-    _script(cluster, "Succeeded")
-
-
-def fail(cluster: FakeCluster) -> None:
-    """The script fails, and a controller that fails is the end of the cluster."""
-    _script(cluster, "Started")
-    _script(cluster, "Failed")
-    cluster.status, cluster.failure = "Failed", "Lifecycle scripts did not run successfully."
-    cluster.set_status(_node(cluster), NodeStatus.FAILURE, cluster.failure)
-
-
-def hang(cluster: FakeCluster) -> None:
-    if not any("has Started" in event.description for event in cluster.told):
-        _script(cluster, "Started")
-
-
-def stay(cluster: FakeCluster) -> None:
-    """Nothing comes."""
-
-
-def starve(cluster: FakeCluster) -> None:
-    cluster.status, cluster.failure = "Failed", "We currently do not have sufficient capacity to launch instances."
-
-
-def silence(cluster: FakeCluster) -> None:
-    """It runs, and nobody says how its scripts ended."""
-    cluster.settle()
-
-
-def _node(cluster: FakeCluster) -> str:
-    return cluster.nodes[0].instance_id or ""
-
-
-def _script(cluster: FakeCluster, state: str) -> None:
-    text = f"Instance lifecycle script execution for EC2InstanceId {_node(cluster)} has {state}"
-    cluster.tell(text, group="controller", instance_id=_node(cluster), lifecycle_state=state)
-
-
-class Stage(World):
-    """A world whose HyperPod holds several clusters. `outcome` is what becomes of a throw-away one."""
-
-    def __init__(self, spec: ClusterSpec, outcome: Callable[[FakeCluster], None] = succeed) -> None:
-        super().__init__(spec, policy())
-        account(self)
-        self.surroundings.objects.add(HELPER)
-        self.clusters = FakeClusters(self.clock)
-        self.clusters.outcome = outcome
-        self.cluster = self.clusters  # type: ignore[assignment]
-
-    def rehearse(self, name: str = "r-1") -> Execution:
-        return self.begin("rehearse", name, {"by": "sam"})
-
-    def tidy(self) -> Any:
-        return self._invoke("end_rehearsal", {})
-
-    def record(self) -> Rehearsal:
-        newest = self.rehearsals.newest()
-        assert newest is not None
-        return newest
-
-
-def stage(outcome: Callable[[FakeCluster], None] = succeed, **changes: Any) -> Stage:
-    return Stage(samples.spec(samples.group(count=5), **{"rehearsal": TERMS, **changes}), outcome)
-
-
-def ended(world: Stage, result: Result, name: str = "r-1") -> None:
-    """It ended with that result, kept under its digest, and nothing stands."""
-    record, execution = world.record(), world.executions[name]
-    context = (record.reason, execution.visited[-6:], execution.errors, world.gate.died)
-    assert record.result is result, context
-    assert not record.under_way, context
-    assert execution.status == ("SUCCEEDED" if result is Result.PASSED else "FAILED"), context
-    assert world.clusters.standing() == [], context
-
-
-def titles(world: Stage, kind: NoticeKind) -> list[str]:
-    return [notice.title for notice in world.told(kind)]
-
-
-def _calls() -> int:
-    world = stage()
-    world.rehearse()
-    world.run()
-    return len(world.gate.calls)
-
-
-POINTS = range(1, _calls() + 1)
+from tests.steps.rehearsing import (
+    ADDRESS,
+    HELPER,
+    OTHER,
+    POINTS,
+    TERMS,
+    Stage,
+    ended,
+    fail,
+    hang,
+    script,
+    silence,
+    stage,
+    starve,
+    stay,
+    succeed,
+    titles,
+)
+from tests.steps.world import T0
 
 
 # How it ends -----------------------------------------------------------------------------------------------------
@@ -201,7 +115,7 @@ def test_whatever_is_no_end_of_the_scripts_is_no_pass(
 
 def test_a_script_that_failed_once_has_failed_though_the_next_try_went_well() -> None:
     def flaky(cluster: FakeCluster) -> None:
-        _script(cluster, "Failed")
+        script(cluster, "Failed")
         succeed(cluster)
 
     world = stage(flaky)
@@ -423,256 +337,3 @@ def test_a_cluster_that_cannot_be_deleted_is_told_of() -> None:
     world.clusters.settle_deletes = True
     world.run()
     ended(world, Result.PASSED)
-
-
-# Nobody else's cluster -------------------------------------------------------------------------------------------
-def somebodys(world: Stage, **tags: str) -> FakeCluster:
-    """A cluster under the very name that the rehearsal's would have."""
-    probe = Stage(world.spec)
-    probe.rehearse()
-    probe.run()
-    theirs = FakeCluster(world.clock, probe.record().cluster)
-    theirs.arn = theirs.arn.replace("a1b2c3d4e5f6", "ffffffffffff")
-    theirs.seed("controller", 1, "Controller")
-    theirs.tagged = dict(tags)
-    world.clusters.known.append(theirs)
-    return theirs
-
-
-@pytest.mark.parametrize(
-    "tags",
-    [{}, {TAG: "other", TAG_ID: "r-1"}, {TAG: "unit"}, {TAG: "unit", TAG_ID: "r-1"}, {TAG: "unit", TAG_ID: "r-0"}],
-    ids=str,
-)
-def test_a_cluster_that_is_not_of_this_claim_is_never_deleted(tags: dict[str, str]) -> None:
-    world = stage()
-    theirs = somebodys(world, **tags)
-    world.rehearse()
-    world.run()
-    assert world.clusters.deleted == []
-    assert world.clusters.created == []
-    assert theirs.status == "InService"
-    assert world.record().result is Result.INCONCLUSIVE
-    assert world.executions["r-1"].status == "FAILED"
-    assert not world.record().under_way
-
-
-def test_a_cluster_made_under_the_name_in_the_meantime_is_left_alone() -> None:
-    world = stage(stay)
-    world.rehearse()
-    world.run(for_s=300)
-    [mine] = world.clusters.standing()
-    mine.status = ""  # gone, and another takes its name at once, tags and all
-    theirs = FakeCluster(world.clock, mine.name)
-    theirs.arn = theirs.arn.replace("a1b2c3d4e5f6", "ffffffffffff")
-    theirs.seed("controller", 1, "Controller")
-    theirs.tagged = dict(mine.tagged)
-    world.clusters.known.append(theirs)
-    _script(theirs, "Succeeded")
-    world.run()
-    assert world.record().result is Result.INCONCLUSIVE
-    assert world.clusters.deleted == []
-    assert theirs.status == "InService"
-    assert any("left alone" in title for title in titles(world, NoticeKind.RUN_STOPPED))
-
-
-@pytest.mark.parametrize("tags", [{}, {TAG: "other", TAG_ID: "r-1"}, {TAG: "unit", TAG_ID: "r-0"}], ids=str)
-def test_a_cluster_that_takes_the_name_right_before_our_call_is_left_alone(tags: dict[str, str]) -> None:
-    world = stage()
-    create = world.clusters.create
-
-    def too_late(spec: ClusterSpec, counts: dict[str, int]) -> str:
-        if not world.clusters.known:
-            somebodys(world, **tags)
-        return create(spec, counts)
-
-    world.clusters.create = too_late  # type: ignore[method-assign]
-    world.rehearse()
-    world.run()
-    [theirs] = world.clusters.standing()
-    assert theirs.status == "InService"
-    assert world.clusters.deleted == []
-    assert world.executions["r-1"].status == "FAILED"
-    assert not world.record().under_way
-
-
-def test_not_even_a_claim_and_the_tags_make_the_real_cluster_a_throw_away_one() -> None:
-    world = stage()
-    own = FakeCluster(world.clock, "train")
-    own.seed("controller", 1, "Controller")
-    own.tagged = {TAG: "unit", TAG_ID: "r-0"}
-    world.clusters.known.append(own)
-    shared: dict[str, Any] = {"ledger": world.ledger, "spec": world.spec, "now": world.now}
-    claims.claim(world.ledger, "r-0", claims.CREATE, "train", world.spec, world.now, own.arn)
-    with pytest.raises(Refused, match="a rehearsal never touches it"):
-        clear("r-0", "train", reader=world.clusters, writer=world.clusters, **shared)
-    assert world.clusters.deleted == []
-
-
-def test_the_environments_own_cluster_is_out_of_reach() -> None:
-    world = stage()
-    own = FakeCluster(world.clock, "train")
-    own.seed("controller", 1, "Controller")
-    world.clusters.known.append(own)
-    world.rehearse()
-    world.run()
-    ended_but_own = [each.name for each in world.clusters.standing()]
-    assert ended_but_own == ["train"]
-    assert own.arn not in world.clusters.deleted
-
-
-# Two at once, and executions that are stopped --------------------------------------------------------------------
-def test_a_second_rehearsal_is_refused_while_the_first_lives() -> None:
-    world = stage()
-    world.rehearse()
-    world.run(for_s=70)
-    world.rehearse("r-2")
-    world.run()
-    ended(world, Result.PASSED)
-    assert world.executions["r-2"].status == "FAILED"
-    assert any("rehearsal r-1 is under way" in error for error in world.executions["r-2"].errors)
-    assert len(world.clusters.created) == 1
-
-
-def test_two_that_begin_together_make_one_cluster() -> None:
-    world = stage()
-    world.rehearse()
-    world.rehearse("r-2")
-    world.run()
-    assert len(world.clusters.created) == 1
-    assert world.clusters.standing() == []
-    assert sorted(e.status for e in world.executions.values()) == ["FAILED", "SUCCEEDED"]
-
-
-def test_what_a_stopped_execution_left_is_deleted_by_the_schedule() -> None:
-    world = stage(stay)
-    world.rehearse()
-    world.run(for_s=200)
-    world.stop("r-1")
-    assert world.tidy() == {"cleared": [], "left": []}, "it may live: it was looked at just now"
-    for _ in range(10):
-        world.clock.at = world.now + timedelta(minutes=15)
-        world.clusters.settle()
-        world.tidy()
-    assert world.clusters.standing() == []
-    assert world.record().result is Result.INCONCLUSIVE
-    assert "ended without saying why" in world.record().reason
-    assert world.tidy() == {"cleared": [], "left": []}
-
-
-def test_what_a_stopped_execution_left_is_deleted_by_the_next_rehearsal() -> None:
-    world = stage(stay)
-    world.rehearse()
-    world.run(for_s=200)
-    world.stop("r-1")
-    world.clock.at = world.now + timedelta(hours=1)
-    [left] = world.clusters.standing()
-    world.clusters.outcome = succeed
-    world.rehearse("r-2")
-    world.run()
-    ended(world, Result.PASSED, "r-2")
-    assert left.arn in world.clusters.deleted
-    assert len(world.clusters.created) == 2
-
-
-def test_a_leftover_of_the_same_name_is_cleared_by_the_next_rehearsal_though_its_record_is_gone() -> None:
-    world = stage(stay)
-    world.rehearse()
-    world.run(for_s=200)
-    world.stop("r-1")
-    world.rehearsals.records.clear()
-    world.clusters.outcome = lambda cluster: succeed(cluster) if cluster.tagged[TAG_ID] == "r-2" else None
-    [left] = world.clusters.standing()
-    world.rehearse("r-2")
-    world.run()
-    ended(world, Result.PASSED, "r-2")
-    assert left.arn in world.clusters.deleted
-    assert len(world.clusters.created) == 2
-
-
-def test_a_cluster_that_only_the_ledger_knows_is_cleared_by_its_tags() -> None:
-    world = stage(stay)
-    world.rehearse()
-    world.run(for_s=200)
-    world.stop("r-1")
-    world.rehearsals.records.clear()
-    for _ in range(3):
-        world.tidy()
-        world.clusters.settle()
-        world.clock.at = world.now + timedelta(minutes=15)
-    assert world.clusters.standing() == []
-
-
-def test_the_schedule_looks_at_no_claim_but_those_of_rehearsals() -> None:
-    world = stage()
-    claims.claim(world.ledger, "run-1", "create_cluster", "train", world.spec, world.now)
-    world.clock.at = world.now + timedelta(hours=1)
-    assert world.tidy() == {"cleared": [], "left": []}
-    assert {entry.kind for entry in world.ledger.records.values()} == {"create_cluster"}
-
-
-def test_the_schedule_raises_an_alarm_over_what_it_cannot_delete() -> None:
-    world = stage(stay)
-    world.rehearse()
-    world.run(for_s=200)
-    world.stop("r-1")
-    world.rehearsals.records.clear()
-    world.clusters.refuse += [("delete", Conflict("busy"))] * 100
-    world.tidy()
-    world.clock.at = world.now + timedelta(hours=3)
-    with pytest.raises(Conflict, match="still stand and cost money: train-rehearsal-"):
-        world.tidy()
-    assert [n for n in titles(world, NoticeKind.RUN_STOPPED) if "still stands" in n]
-
-
-# Killed at any point ---------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("outcome", [succeed, fail])
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_a_step_is_killed_at_any_call_and_tried_again(after: bool, outcome: Callable[[FakeCluster], None]) -> None:
-    for point in POINTS:
-        world = stage(outcome)
-        world.gate.die_at, world.gate.after = point, after
-        world.rehearse()
-        world.run()
-        ended(world, Result.PASSED if outcome is succeed else Result.FAILED)
-        assert len(world.clusters.known) == 1, world.gate.died
-        assert set(world.clusters.deleted) == {world.clusters.known[0].arn}
-        assert len([n for n in world.outbox.notices if n.notice_id.startswith("rehearsal-end:")]) == 1
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_an_execution_is_stopped_at_any_call_and_nothing_stays(after: bool) -> None:
-    for point in POINTS:
-        world = stage()
-        world.gate.die_at, world.gate.after = point, after
-        inner = world.call
-
-        def call(
-            resource: str, arguments: dict[str, Any], world: Stage = world, inner: Callable[..., Any] = inner
-        ) -> Any:
-            try:
-                return inner(resource, arguments)
-            except Died:
-                world.stop("r-1")
-                raise
-
-        world.call = call  # type: ignore[method-assign]
-        world.rehearse()
-        world.run()
-        for _ in range(12):
-            world.clock.at = world.now + timedelta(minutes=15)
-            world.clusters.settle()
-            world.tidy()
-        assert world.clusters.standing() == [], world.gate.died
-        newest = world.rehearsals.newest()
-        assert newest is None or not newest.under_way, world.gate.died
-
-
-def test_notices_of_a_rehearsal_stay_in_its_thread() -> None:
-    world = stage()
-    world.rehearse()
-    world.run()
-    threads: set[str] = {notice.thread for notice in world.outbox.notices}
-    assert threads == {"rehearsal:r-1"}
-    first: Notice = world.outbox.notices[0]
-    assert first.facts["By"] == "sam"

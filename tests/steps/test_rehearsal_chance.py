@@ -13,7 +13,7 @@ from roundhouse.build.rehearsal import Result
 from roundhouse.errors import AwsFailure, Conflict, Throttled, Unavailable
 from roundhouse.ports import Pause
 from tests.fakes.cluster import FakeCluster
-from tests.steps.test_rehearsal import HELPER, Stage, fail, hang, silence, stage, starve, stay, succeed
+from tests.steps.rehearsing import HELPER, Stage, fail, hang, silence, stage, starve, stay, succeed
 from tests.steps.world import T0
 
 OUTCOMES = (succeed, fail, hang, silence, starve, stay)
