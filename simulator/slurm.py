@@ -75,6 +75,11 @@ class SlurmStandIn(threading.Thread):
         self._done.set()
         self.join(5)
 
+    @property
+    def reports(self) -> int:
+        """How many snapshots were sent."""
+        return self._sequence
+
     def job(self, name: str, job_id: int, minutes_after_drain: float | None) -> None:
         """Run a job on a node; it ends that long after the node is drained (None: it does not)."""
         with self._lock:
