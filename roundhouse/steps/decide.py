@@ -16,7 +16,7 @@ from roundhouse.line.state import Cluster
 from roundhouse.ports import IncidentStore, Outbox
 from roundhouse.steps import guard, words
 from roundhouse.steps.facts import Sources
-from roundhouse.steps.people import question_number
+from roundhouse.steps.people import question_number, seen_of
 from roundhouse.steps.revise import revise
 
 GRACE = "grace"
@@ -49,6 +49,7 @@ def step(
     _count_theirs(decision, incident, facts, sources, outbox, now)
     said = {
         **plain(decision, sources.policy),
+        "seen": seen_of(facts.incident),
         "question": question_number(incident, decision.rung.value, decision.instance_id),
     }
     if decision.verdict is Verdict.HOLD:

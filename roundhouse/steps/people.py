@@ -19,9 +19,11 @@ from roundhouse.line.policy import Policy
 from roundhouse.ports import ApprovalStore, IncidentStore, Outbox, Run, RunStore, SettleQueue, ThreadStore, TokenStore
 from roundhouse.steps import ask, own, words
 from roundhouse.steps.revise import revise
+from roundhouse.steps.withdraw import withdraw
 
 APPROVAL = "approval"
 BEFORE = "drain before "  # begins the rung of a question about maintenance; the window's id ends it
+OVERTAKEN = "others acted on the node while the question was being asked"
 UNSEEN = timedelta(hours=24)  # how long a question that Slack could not show is asked again
 SKEW_S = 120.0  # more than clocks differ
 AHEAD = 0.97  # the question expires a little before its waiting task, so that the record decides, not the race
@@ -72,7 +74,16 @@ class People:
             outbox=self.outbox,
             settle=self.settle,
         )
+        if approval.kind == "repair":
+            self._overtaken(approval, decision, now)
         return {"approval_id": approval.approval_id, "status": status}
+
+    def _overtaken(self, approval: Approval, decision: dict[str, Any], now: datetime) -> None:
+        """News of others that came after the decision and before the question was stored found nothing to take back."""
+        incident = self.incidents.get(approval.subject)
+        if incident is None or decision.get("seen") in {None, seen_of(incident)}:
+            return
+        withdraw(approval.approval_id, OVERTAKEN, approvals=self.approvals, settle=self.settle, now=now)
 
     def _repair(self, incident: Incident, decision: dict[str, Any], now: datetime, expires_at: datetime) -> Approval:
         rung = str(decision["rung"])
@@ -177,6 +188,11 @@ def _left_s(approval: Approval, now: datetime) -> float:
     """Seconds that people still have; none when it is settled."""
     pending = approval.status is ApprovalStatus.PENDING
     return (approval.expires_at - now).total_seconds() if pending else 0.0
+
+
+def seen_of(incident: Incident) -> str:
+    """What an incident knows of others' work on its node: a question that was decided on less is taken back."""
+    return f"{len(incident.others)} {incident.repair_begun} {incident.health}"
 
 
 def question_number(incident: Incident, rung: str, instance_id: str) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 from roundhouse.contracts.commands import Verb
 from roundhouse.contracts.notices import NoticeKind
-from roundhouse.line.approval import ApprovalStatus
+from roundhouse.line.approval import Approval, ApprovalStatus
 from roundhouse.line.incident import IncidentState
 from roundhouse.line.policy import Mode
 from tests.steps.asl import Died
@@ -96,3 +96,24 @@ def test_a_death_at_any_moment_of_taking_a_question_back_leaves_nobody_waiting()
             assert at > 8  # there were moments to die at
             return
         at += 1
+
+
+@pytest.mark.parametrize("word", [news, trail], ids=lambda each: each.__name__)
+def test_news_between_the_decision_and_the_question_take_it_back_all_the_same(word: Act) -> None:
+    world = house(mode=Mode.ASK, ladder=REPLACE)
+    instance = fail(world)
+    real, told = world.approvals.put, [False]
+
+    def put(approval: Approval) -> Approval:
+        if not told[0]:
+            told[0] = True
+            theirs(world, "replace", instance)
+            word(world, instance)
+        return real(approval)
+
+    world.approvals.put = put  # type: ignore[method-assign]
+    world.run()
+    assert told == [True]
+    assert [a.status for a in world.approvals.records.values()] == [ApprovalStatus.OUTDATED]
+    assert world.incident(instance).state is IncidentState.CLOSED
+    assert world.cluster.calls == []
