@@ -10,6 +10,7 @@ from roundhouse.contracts.commands import Verb, owner
 from roundhouse.contracts.ledger import LedgerState
 from roundhouse.contracts.notices import NoticeKind
 from roundhouse.line.approval import ApprovalStatus
+from roundhouse.line.breaker import BreakerStatus
 from roundhouse.line.incident import Incident, IncidentState, Outcome
 from roundhouse.line.state import NodeStatus
 from tests.steps.world import T0
@@ -54,9 +55,11 @@ def _untold(house: House) -> Iterator[str]:
         lost = incident.group == "controller" and house.told(NoticeKind.CONTROLLER_LOST)  # one message for all of them
         if incident.outcome is Outcome.ESCALATED and incident.incident_id not in told and not lost:
             yield f"untold: {incident.incident_id} needs people, and nobody was told: {incident.decision}"
-    broken_open = house.breaker.records.get(house.cluster.name)
-    if broken_open is not None and broken_open.status.value == "open" and not broken_open.announced:
-        yield "untold: the breaker is open, and nobody was told"
+    breaker = house.breaker.records.get(house.cluster.name)
+    said = {notice.notice_id for notice in house.told(NoticeKind.BREAKER_OPENED)}
+    if breaker is not None and breaker.status is BreakerStatus.OPEN and breaker.since is not None:
+        if not any(breaker.since.isoformat() in identity for identity in said):
+            yield f"untold: the breaker is open since {breaker.since:%H:%M}, and nobody was told"
 
 
 def _count(house: House) -> Iterator[str]:

@@ -83,7 +83,12 @@ MUTANTS = (
         Instead(f"{LOOKS}/cluster.py", "busy_cluster", "return None"),
     ),
     mutant("in hand ignored", "in hand", Instead(f"{LOOKS}/others.py", "in_hand", "return None")),
-    mutant("grace skipped", "grace", Instead(f"{LOOKS}/hyperpod.py", "grace", "return None")),
+    mutant(
+        "grace skipped",
+        "grace",
+        Instead(f"{LOOKS}/hyperpod.py", "grace", "return None"),
+        Text("roundhouse/steps/begin.py", "grace = 1 if at_once else policy.rule(incident.cause).grace_s", "grace = 1"),
+    ),
     mutant("observe ignored", "policy", Instead(GUARDS, "observe_only", "return None")),
     mutant("protected nodes ignored", "policy", Instead(GUARDS, "protected", "return None")),
     mutant("a log on the node suffices", "approval", Instead(GUARDS, "evidence", "return None")),
