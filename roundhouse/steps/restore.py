@@ -164,7 +164,8 @@ def addition_of(ledger: Ledger, incident: Incident, attempt: Attempt, cluster: C
         return None
     if cluster.continuous:
         return ledger.get(_added_id(incident, attempt))
-    newest, number = None, 1
+    newest: LedgerEntry | None = None
+    number = 1
     subject = _subject(incident, attempt)
     while entry := ledger.get(action_id(incident.incident_id, "update_cluster", subject, number)):
         newest, number = entry, number + 1

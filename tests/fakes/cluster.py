@@ -7,9 +7,11 @@ others; timing, capacity and bills are the simulator's business.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.errors import BadInput, Conflict, InUse, NotFound, RoundhouseError, Unavailable
@@ -46,6 +48,7 @@ class FakeCluster:
         self._failures: list[tuple[RoundhouseError, bool]] = []
         self._read_failures: list[RoundhouseError] = []
         self._count = 0
+        self._random = random.Random(3)
 
     # What a test does ------------------------------------------------------------------------------------------
     def seed(
@@ -149,6 +152,20 @@ class FakeCluster:
             raise Conflict(f"token {token} was used for {known_amount} nodes of {known_group}")
         self._answer(lost)
         return ids
+
+    def set_count(self, name: str, group: str, count: int, settings: Mapping[str, Any]) -> None:
+        lost = self._calling("set_count", group, count)
+        self._exists(name)
+        if group not in self.groups:
+            raise NotFound(f"there is no group {group}")
+        surplus = self.groups[group].target - count
+        if surplus > 0:  # HyperPod picks the victims
+            members = [n for n in self.nodes if n.group == group and n.status is not NodeStatus.SHUTTING_DOWN]
+            for node in self._random.sample(members, surplus):
+                self.nodes[self.nodes.index(node)] = replace(node, status=NodeStatus.SHUTTING_DOWN)
+                self._raise_target(group, -1)
+        self._launch(group, max(0, -surplus))
+        self._answer(lost)
 
     def delete_nodes(self, name: str, instance_ids: Sequence[str], logical_ids: Sequence[str] = ()) -> BatchAnswer:
         if not 1 <= len(instance_ids) + len(logical_ids) <= 50:

@@ -95,3 +95,15 @@ def test_a_creation_tells_where_its_capacity_came_from() -> None:
     cluster.delete_cluster("train-slurm-a")
     with pytest.raises(NotFound):
         cluster.cluster("train-slurm-a")
+
+
+def test_absolute_count_grows_or_kills_whom_it_likes() -> None:
+    cluster = FakeCluster(FakeClock(NOW))
+    stood = cluster.seed("workers", 8)
+    cluster.set_count("train", "workers", 10, {})
+    assert (cluster.groups["workers"].target, len(cluster.nodes)) == (10, 10)
+    cluster.set_count("train", "workers", 4, {})
+    cluster.settle()
+    left = tuple(node.instance_id for node in cluster.nodes)
+    assert (cluster.groups["workers"].target, len(left)) == (4, 4)
+    assert left not in {stood[:4], stood[4:]}

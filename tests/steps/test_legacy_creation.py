@@ -14,7 +14,7 @@ from roundhouse.contracts.ledger import LedgerState
 from roundhouse.contracts.notices import NoticeKind
 from roundhouse.errors import Conflict, RoundhouseError, Throttled, Unavailable
 from roundhouse.line.state import Node, NodeStatus
-from roundhouse.ports import Pause
+from roundhouse.ports import Pause, PlanState
 from tests.build import samples
 from tests.steps.legacy import SCRIPT, SHORTAGE, LegacyCluster, empty_account, legacy_of, legacy_spec
 from tests.steps.test_creation import record, titles, verdicts
@@ -347,12 +347,12 @@ def test_a_plan_that_others_use_too_proves_nothing_without_the_bill() -> None:
     world = empty_account(legacy_spec(waits=StageWaits(discount_timeout_s=7200)))
     real = world.surroundings.plan
 
-    def shared(arn: str) -> object:
+    def shared(arn: str) -> PlanState:
         known = real(arn)
         used = known.in_use if world.cluster.status in {"", "Creating"} else known.in_use + 2
         return replace(known, in_use=used)
 
-    world.surroundings.plan = shared  # type: ignore[method-assign, assignment]
+    world.surroundings.plan = shared  # type: ignore[method-assign]
     world.create()
     world.run(for_s=4 * 3600)
     assert legacy_of(world).updates == []

@@ -107,7 +107,7 @@ def test_process_that_was_overtaken_never_calls() -> None:
         fast.release(_held(fast.settle("run-1")))
         assert isinstance(fast.order(order("inc-1", 19)), Called)
 
-    slow = scaler(world, Slow(world.ledger, twin))  # type: ignore[arg-type]
+    slow = scaler(world, Slow(world.ledger, twin))
     assert "taken over" in _busy(slow.order(order("run-1")))
     assert legacy_of(world).updates == [("workers", 18, 19)]
     assert world.locks.get("train").owner == "inc-1"
@@ -116,7 +116,7 @@ def test_process_that_was_overtaken_never_calls() -> None:
 def test_twin_that_claims_first_leaves_the_other_nothing_to_call() -> None:
     world = house(SIZE)
     short(world)
-    slow = scaler(world, Slow(world.ledger, lambda: scaler(world).order(order("run-1"))))  # type: ignore[arg-type]
+    slow = scaler(world, Slow(world.ledger, lambda: scaler(world).order(order("run-1"))))
     with pytest.raises(ConditionFailed):
         slow.order(order("run-1"))
     assert legacy_of(world).updates == [("workers", 18, 20)]

@@ -63,8 +63,7 @@ class Client:
         try:
             answer = self.bench.call(operation, params)
         except ServiceError as error:
-            told = {"Error": {"Code": error.code, "Message": error.message}}
-            raise ClientError({**told, "ResponseMetadata": {"HTTPStatusCode": 400}}, operation) from None  # type: ignore[typeddict-item]
+            raise ClientError({"Error": {"Code": error.code, "Message": error.message}}, operation) from None
         if operation in self.lose:
             self.lose.remove(operation)
             raise ReadTimeoutError(endpoint_url="https://sagemaker")
@@ -125,7 +124,7 @@ class Simulated(CountedCluster):
 
     def counts_sent(self) -> list[tuple[str, int | None]]:
         """Calls that changed the cluster as a whole, with the workers' count where they name one."""
-        found = []
+        found: list[tuple[str, int | None]] = []
         for call in self.bench.control("calls")["calls"]:
             if call["operation"] in CHANGES:
                 groups = {g["InstanceGroupName"]: g["InstanceCount"] for g in call["params"].get("InstanceGroups", [])}
