@@ -108,14 +108,12 @@ def raise_storm(house: House, storm: Storm) -> Json:
     took = time.monotonic() - begun
     calls = intake_calls(house) - before
     known = {incident.instance_id for incident in deployed.known()}
-    incidents = {incident.incident_id for incident in deployed.known()}
     started = {execution["name"] for execution in every_execution(house, deployed)}
     return {
         "events": len(storm.messages),
         "kinds": dict(storm.kinds),
         "lost": left(sqs, dead) + len(set(storm.broken) - known),
         "real_incidents": len(storm.broken),
-        "incidents": len(incidents),
         "executions": len(started),
         "seconds": round(took, 1),
         "invocations": calls.pop("logs:PutLogEvents", 0),
