@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -224,7 +225,7 @@ def test_moved_before_its_drain_it_is_drained_for_the_new_time() -> None:
     world = maintained()
     node = worker(world, 3)
     world.take(message(world, [node]))
-    moved = {"starts": 48 * HOUR, "ends": 49 * HOUR, "communication": "c-2"}
+    moved: dict[str, Any] = {"starts": 48 * HOUR, "ends": 49 * HOUR, "communication": "c-2"}
     world.later(3600, lambda: world.take(message(world, [node], **moved)))
     world.run()
     [incident] = windows_of(world, node)
@@ -237,7 +238,7 @@ def test_postponed_during_its_drain_it_goes_back_until_the_new_time() -> None:
     world = maintained()
     node = worker(world, 3)
     world.take(message(world, [node]))
-    moved = {"starts": 72 * HOUR, "ends": 73 * HOUR, "communication": "c-2"}
+    moved: dict[str, Any] = {"starts": 72 * HOUR, "ends": 73 * HOUR, "communication": "c-2"}
     world.later(23 * 3600, lambda: world.take(message(world, [node], **moved)))
     world.run()
     assert [v for v, _ in verbs(world)] == ["cordon", "resume", "cordon", "resume"]
@@ -251,7 +252,7 @@ def test_moved_while_people_are_asked_takes_the_question_back_and_asks_anew() ->
     world = maintained(mode=Mode.ASK)
     node = worker(world, 3)
     world.take(message(world, [node]))
-    moved = {"starts": 48 * HOUR, "ends": 49 * HOUR, "communication": "c-2"}
+    moved: dict[str, Any] = {"starts": 48 * HOUR, "ends": 49 * HOUR, "communication": "c-2"}
     world.later(22.5 * 3600, lambda: world.take(message(world, [node], **moved)))
     world.later(47 * 3600, lambda: setattr(world, "people", answering("approve")))
     world.run(for_s=46.5 * 3600)
@@ -298,7 +299,7 @@ def test_a_window_without_an_end_lasts_a_day_or_until_health_closes_it() -> None
     node, other = worker(world, 3), worker(world, 4)
     world.take(message(world, [node], ends=None))
     world.take(message(world, [other], ends=None, event="x2"))
-    closed = {"communication": "c-2", "status": "closed", "event": "x2", "ends": None}
+    closed: dict[str, Any] = {"communication": "c-2", "status": "closed", "event": "x2", "ends": None}
     world.later(26 * 3600, lambda: world.take(message(world, [other], **closed)))
     world.run()
     back = {c.instance_id: c.issued_at for c in world.agent.commands if c.verb.value == "resume"}
@@ -310,7 +311,7 @@ def test_an_entity_that_health_calls_resolved_is_returned_at_once() -> None:
     world = maintained()
     node = worker(world, 3)
     world.take(message(world, [node], ends=40 * HOUR))
-    told = {"communication": "c-2", "status": "open", "ends": 40 * HOUR}
+    told: dict[str, Any] = {"communication": "c-2", "status": "open", "ends": 40 * HOUR}
     world.later(25 * 3600, lambda: world.take(message(world, [(node, "RESOLVED")], **told)))
     world.run()
     assert sent_at(world, "resume")[0] <= T0 + 26 * HOUR

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -218,9 +219,10 @@ def test_whatever_the_order_and_repetition_the_end_is_the_same(seed: int) -> Non
     world = maintained()
     nodes = [worker(world, n) for n in range(3)]
     first = [message(world, [n], page=p, pages=3) for p, n in enumerate(nodes, 1)]
-    moved = {"starts": 30 * HOUR, "ends": 31 * HOUR, "communication": "c-2", "at": world.now + timedelta(minutes=1)}
+    later = world.now + timedelta(minutes=1)
+    moved: dict[str, Any] = {"starts": 30 * HOUR, "ends": 31 * HOUR, "communication": "c-2", "at": later}
     second = [message(world, [n], page=p, pages=3, **moved) for p, n in enumerate(nodes, 1)]
-    off = {**moved, "communication": "c-3", "event": "x2", "status": "closed"}
+    off: dict[str, Any] = {**moved, "communication": "c-3", "event": "x2", "status": "closed"}
     everything = [*first, *second, message(world, nodes[:1], **off)] * 2
     chance.shuffle(everything)
     for each in everything:
