@@ -13,7 +13,8 @@ from roundhouse.line.incident.evolve import (
     with_recovery,
     with_result,
 )
-from roundhouse.line.incident.intake import SHOWS, Intake, IntakeVerdict, admit, locate
+from roundhouse.line.incident.intake import SHOWS, Intake, IntakeVerdict, admit
+from roundhouse.line.incident.live import locate
 from roundhouse.line.incident.record import (
     Attempt,
     Evidence,
