@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from roundhouse.line.event import Health
+from roundhouse.line.event import Health, Source
 from roundhouse.line.incident import Evidence
 from roundhouse.line.slurm import parse_state
 from roundhouse.line.state import Cluster, ClusterEvent, Node, NodeStatus
@@ -76,10 +76,18 @@ def judge(
 
 
 def bad_news(said: Iterable[Evidence], since: datetime) -> Evidence | None:
-    """The newest word on the node since, if it is a bad one. News of its health come as messages, not in the lists."""
-    news = [e for e in said if e.at >= since and e.health != Health.INFO]
-    newest = max(news, key=lambda e: (e.at, e.health == Health.UNHEALTHY), default=None)
-    return newest if newest is not None and newest.health == Health.UNHEALTHY else None
+    """Bad news of the node since, HyperPod's own first, unless good ones came after them: of the same source, or of
+    HyperPod. News of its health come as messages, not in the lists."""
+    news = [e for e in said if e.at >= since]
+    good = [e for e in news if e.health == Health.HEALTHY]
+    bad = sorted(
+        (e for e in news if e.health == Health.UNHEALTHY), key=lambda e: (Source(e.source).trusted, e.at), reverse=True
+    )
+    return next((e for e in bad if not any(_outranks(other, e) for other in good)), None)
+
+
+def _outranks(good: Evidence, bad: Evidence) -> bool:
+    return good.at > bad.at and (good.source == bad.source or Source(good.source).trusted)
 
 
 def _standing(

@@ -110,7 +110,8 @@ class Bus:
 
     def deliver(self, envelope: dict[str, Any], receive: int) -> None:
         self.deliveries += 1
-        self.house.wake()
+        if envelope["source"] != names.SLURM_SOURCE:  # what the agent says wakes nobody, itself least
+            self.house.wake()
         try:
             failed = bool(self.house.receive(envelope, receive))
         except Died:

@@ -162,6 +162,7 @@ class House(World):
     def wake(self) -> None:
         """Something happened: the reconciler's schedule matters again."""
         self._rounds = ROUNDS
+        self.slurm.wake()
         if self.script.reconciled and not self._woken:
             self._woken = True
             self.later(RECONCILED_EVERY_S, self._round)
@@ -172,6 +173,7 @@ class House(World):
         self._woken = self._rounds > 0
         if self._woken:
             self.later(RECONCILED_EVERY_S, self._round)
+        self.aside(self.slurm.speak)  # it never sleeps either
         self.aside(lambda: self._invoke("reconcile_line", {}))
         bodies, self.intake.bodies[:] = list(self.intake.bodies), []
         for body in bodies:

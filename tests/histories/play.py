@@ -42,8 +42,6 @@ def play(script: Script, ended: Callable[[House], None] = lambda house: None) ->
     for op in script.ops:
         plan(house, op)
     house.until = house.now
-    if script.agent:
-        house.later(5, house.slurm.report)
     house.wake()
     broken: list[str] = []
     with quiet(), house._wired():

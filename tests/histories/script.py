@@ -23,7 +23,7 @@ TROUBLE = {
 MEANWHILE = {
     "again": 6, "well": 5, "old_message": 6, "replay": 3, "late_bad_news": 3,
     "colleague_reboots": 4, "colleague_replaces": 6, "colleague_deletes": 3, "colleague_adds": 2,
-    "colleague_drains": 4, "colleague_undrains": 3, "recovery_on": 3, "recovery_off": 3, "auto_resume": 3,
+    "colleague_drains": 10, "colleague_undrains": 3, "recovery_on": 3, "recovery_off": 3, "auto_resume": 3,
     "patching": 4, "throttled": 5, "lost_answer": 6, "unreadable": 4, "events_unreadable": 3, "stale_list": 4,
     "empty_list": 2, "store_fails": 5, "dies": 12, "twin": 8, "pause": 4, "observe": 2, "ask": 2, "short_ladder": 2,
     "protect": 2, "other_approvers": 2, "no_budget": 2, "slack_away": 4, "click": 6, "shortage": 3, "forged": 3,
@@ -72,14 +72,14 @@ def write(random: Random, seed: int = 0, reconciled: bool = False) -> Script:
     size = random.choice((5, 8, 8, 12))
     kinds = {**MEANWHILE, **(RECONCILED if reconciled else {})}
     ops = [_op(random, TROUBLE, size, 300, 0.0) for _ in range(random.choice((1, 1, 1, 2, 2, 3)))]
-    ops += [_op(random, kinds, size, 3000, 0.3) for _ in range(random.randint(0, 7))]
+    ops += [_op(random, kinds, size, random.choice((700, 3000)), 0.3) for _ in range(random.randint(0, 7))]
     return Script(
         seed=seed,
         size=size,
         mode=random.choice((Mode.ACT, Mode.ACT, Mode.ACT, Mode.ASK, Mode.ASK, Mode.OBSERVE)),
         ladder=random.choice(LADDERS),
         automatic=random.random() < 0.4,
-        agent=random.random() < 0.35,
+        agent=random.random() < 0.45,
         tick_ms=random.choice((0, 0, 40, 400)),
         tight=random.random() < 0.25,
         messages=random.choice(("prompt", "mixed", "mixed", "late")),

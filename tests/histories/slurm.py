@@ -36,6 +36,7 @@ class Slurm:
         self.sequence = 0
         self.silent_until: datetime | None = None
         self._obeyed = 0
+        self._on = False
 
     def of(self, node: Node) -> Entry:
         return self.entries.setdefault((node.hostname or "").split(".")[0], Entry())
@@ -44,15 +45,26 @@ class Slurm:
         entry = self.of(node)
         entry.drained, entry.reason = True, reason
 
+    def wake(self) -> None:
+        """Something happened: its reports matter again."""
+        if self.agent and not self._on:
+            self._on = True
+            self.house.later(5, self.report)
+
     def report(self) -> None:
         """Obey what is queued, tell how all nodes are, and again in a while, as long as somebody may need it."""
-        if self.silent_until is None or self.house.now >= self.silent_until:
+        self.speak()
+        self._on = self.house.busy()
+        if self._on:
+            self.house.later(EVERY_S, self.report)
+
+    def speak(self) -> None:
+        """One report, unless it has lost its tongue."""
+        if self.agent and (self.silent_until is None or self.house.now >= self.silent_until):
             self.obey()
             self.sequence += 1
             nodes = [self._said(n) for n in self.house.cluster.nodes if n.group == "workers" and n.instance_id]
             self.house.bus.snapshot(self.sequence, nodes)
-        if self.house.busy():
-            self.house.later(EVERY_S, self.report)
 
     def obey(self) -> None:
         commands = self.house.agent.commands

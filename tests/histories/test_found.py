@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
-from roundhouse.line.incident import Outcome
+from roundhouse.line.event import Source
+from roundhouse.line.incident import Evidence, Outcome
 from roundhouse.line.ladder import Rung
+from roundhouse.line.proof import bad_news
 from roundhouse.line.state import NodeStatus
 from tests.steps.samples import health, house, worker
-from tests.steps.world import World
+from tests.steps.world import T0, World
 
 
 def test_repair_whose_answer_was_lost_is_dated_from_its_claim() -> None:
@@ -26,6 +29,17 @@ def test_repair_whose_answer_was_lost_is_dated_from_its_claim() -> None:
     [repair] = [step for step in incident.steps if step.name == "repair"]
     assert repair.ended_at is not None
     assert (repair.ended_at - entry.claimed_at).total_seconds() < 300  # the reboot's own event was seen
+
+
+def test_good_news_of_slurm_do_not_outrank_bad_ones_of_hyperpod_in_a_proof() -> None:
+    """Slurm saw the node again, a moment after HyperPod had said that it was broken still; and the proof passed."""
+    at = T0
+    bad = Evidence("1", Source.NODE_HEALTH.value, "x", "unhealthy", at, "")
+    seen = Evidence("2", Source.SLURM.value, "x", "healthy", at + timedelta(seconds=30), "")
+    well = Evidence("3", Source.NODE_HEALTH.value, "x", "healthy", at + timedelta(seconds=60), "")
+    assert bad_news([bad, seen], at) == bad
+    assert bad_news([bad, seen, well], at) is None
+    assert bad_news([bad], at + timedelta(seconds=1)) is None
 
 
 def receive(world: World, envelope: dict[str, Any], times: int) -> list[dict[str, str]]:

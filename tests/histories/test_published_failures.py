@@ -1,4 +1,8 @@
-"""What comparable systems are on record to have done wrong, each as a test that it does not happen here."""
+"""What comparable systems are on record to have done wrong, each as a test that it does not happen here.
+
+Two more are with their like in tests/steps/test_others.py: a drain that people took back by hand, and a second
+remediator at work.
+"""
 
 from __future__ import annotations
 
