@@ -237,7 +237,7 @@ def test_a_click_and_the_news_at_one_moment_call_nothing_for_the_new_instance(or
     world, instance = asking()
     [question] = world.told(NoticeKind.APPROVAL_ASKED)
     news = replaced(world, instance)
-    acts = [partial(world.click, question, "approve"), partial(world.take, news)]
+    acts: list[Callable[[], object]] = [partial(world.click, question, "approve"), partial(world.take, news)]
     for act in acts if order == "click first" else reversed(acts):
         act()
     world.run()
