@@ -109,12 +109,14 @@ def versions(it: House, function: str) -> tuple[str, Any]:
 def test_executions_that_wait_end_well_on_the_code_after_a_deployment(tmp_path: Path) -> None:
     needs_simulator()
     files = patient_environment(tmp_path / "environments")
-    newer = synthesized(newer_source(tmp_path / "newer"), "small", tmp_path / "out", files)
+    older = synthesized(REPOSITORY, "small", tmp_path / "before", files)
+    newer = synthesized(newer_source(tmp_path / "newer"), "small", tmp_path / "after", files)
     shortage = {"kind": "capacity_shortage", "instance_type": "ml.g6.48xlarge", "group_target_above": 7}
     of = scenario("shortage", fault=[shortage], timing=QUICK)
     (tmp_path / "house").mkdir()
     with ExitStack() as stack:
-        it = opened(stack, of, ("small",), scale=300, workdir=tmp_path / "house", say=print, files=files)
+        place, given = tmp_path / "house", {"small": older}
+        it = opened(stack, of, ("small",), scale=300, workdir=place, say=print, assemblies=given, files=files)
         small = it["small"]
 
         def step() -> str:
