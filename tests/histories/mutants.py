@@ -43,6 +43,8 @@ NO_LEDGER = (
     Instead(LEDGER, "FakeLedger.put", "return entry"),
     Instead(LEDGER, "FakeLedger.of_cluster", "return []"),
 )
+# HyperPod's own word of a call stands behind the ledger: a fault of the ledger alone does no harm
+UNTOLD = (Instead(ACT, "_told_of_lost", "return None"), Instead(ACT, "_tells_of", "return False"))
 NOT_READ_AGAIN = Instead(DECIDE, "recheck", "return replace(decision, verdict=Verdict.ACT)")
 
 MUTANTS = (
@@ -113,11 +115,13 @@ MUTANTS = (
         "a lost answer is repeated at once",
         "twice|in hand|ledger|open",
         Instead("roundhouse/line/action.py", "judge_lost", "return Effect.MAY_REPEAT, 'again'"),
+        *UNTOLD,
     ),
     mutant(
         "every attempt is a new one",
         "twice|in hand|circle|ledger",
         Instead("roundhouse/line/action.py", "attempt_number", "return len(entries) + 1"),
+        *UNTOLD,
     ),
     mutant(
         "proof skipped",
