@@ -7,8 +7,10 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
+from roundhouse.contracts.names import HYPERPOD_SOURCE
 from roundhouse.errors import Throttled, Unavailable
 from roundhouse.line.approval import ApprovalStatus
+from roundhouse.line.incident import IncidentState
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Mode, Policy
 from roundhouse.line.state import Node, NodeStatus, Pause
@@ -107,8 +109,11 @@ def _old_message(house: House, op: Op) -> None:
 
 
 def _replay(house: House, op: Op) -> None:
-    originals = [one for one in house.bus.sent if one["source"] == "aws.sagemaker"]
-    if originals:
+    """Somebody tries the line out with a documented event, or sends a recorded one again."""
+    originals = [one for one in house.bus.sent if one["source"] == HYPERPOD_SOURCE]
+    if op.number % 2 and (node := _standing(house, op)) and node.instance_id:
+        house.bus.replay(house.bus.made_health(node.instance_id, "Unhealthy", house.now))
+    elif originals:
         house.bus.replay(originals[op.number % len(originals)])
 
 
@@ -240,8 +245,12 @@ def _store_fails(house: House, op: Op) -> None:
 
 
 def _omitted(house: House, op: Op) -> None:
-    """The next list does not show the node, though it stands there."""
-    if (node := _node(house, op)) and node.instance_id:
+    """The next list does not show a node, though it stands there; one that the line is busy with, if there is any."""
+    busy = [i.instance_id for i in house.incidents.records.values() if i.state is not IncidentState.CLOSED]
+    standing = [instance for instance in busy if house.cluster.by_id(instance)]
+    if standing:
+        house.cluster.omitted = standing[op.number % len(standing)]
+    elif (node := _node(house, op)) and node.instance_id:
         house.cluster.omitted = node.instance_id
 
 

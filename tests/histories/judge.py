@@ -139,9 +139,8 @@ class Judge:
 
     def launching(self, group: str, amount: int) -> None:
         contract = self.house.spec.group(group).count
-        allowed = max(contract, contract + self.house.cluster.by_hand)
-        if self.frames[-1].target + amount > allowed:
-            self.say("count", f"{amount} added to {self.frames[-1].target} of {group}, and {allowed} are meant")
+        if self.frames[-1].target + amount > contract:
+            self.say("count", f"{amount} added to {self.frames[-1].target} of {group}; the contract has {contract}")
 
     def _against(self, rung: Rung, instance: str, frame: Frame) -> list[tuple[str, str]]:
         """Everything that speaks against this call."""

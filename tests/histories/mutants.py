@@ -164,6 +164,8 @@ MUTANTS = (
             "        return replace(\n            approval, status=ApprovalStatus.EXPIRED",
             "        return approval\n        return replace(\n            approval, status=ApprovalStatus.EXPIRED",
         ),
+        Instead("roundhouse/steps/reconcile/mend.py", "Mender._expire", "return True"),
+        Instead("roundhouse/steps/reconcile/mend.py", "Mender._withdraw", "return True"),
     ),
     mutant("nobody is told of the end", "untold", Instead("roundhouse/steps/close.py", "_told", "return []")),
     mutant(

@@ -22,13 +22,13 @@ TROUBLE = {
 }  # fmt: skip
 MEANWHILE = {
     "again": 6, "well": 5, "old_message": 6, "replay": 3, "late_bad_news": 3,
-    "colleague_reboots": 4, "colleague_replaces": 6, "colleague_deletes": 3, "colleague_adds": 2,
+    "colleague_reboots": 4, "colleague_replaces": 6, "colleague_deletes": 3, "colleague_adds": 6,
     "colleague_drains": 10, "colleague_undrains": 3, "recovery_on": 3, "recovery_off": 3, "auto_resume": 3,
     "patching": 4, "throttled": 5, "lost_answer": 6, "unreadable": 4, "events_unreadable": 3, "stale_list": 4,
     "empty_list": 2, "store_fails": 5, "dies": 12, "twin": 8, "pause": 4, "observe": 2, "ask": 2, "short_ladder": 2,
     "protect": 2, "other_approvers": 2, "no_budget": 2, "slack_away": 4, "click": 6, "shortage": 3, "forged": 3,
     "break_soft": 3, "break_hard": 3, "job": 4, "breaker_trips": 2,
-    "omitted": 4, "no_reservation": 2, "controller_breaks": 2, "agent_silent": 3, "settle_message": 2,
+    "omitted": 10, "no_reservation": 2, "controller_breaks": 2, "agent_silent": 3, "settle_message": 2,
 }  # fmt: skip
 # Only with a reconciler on its schedule: what no event and no running execution would ever mend.
 RECONCILED = {"stop": 6, "losing": 3}
