@@ -157,9 +157,9 @@ class Scaler:
         if cluster is None:
             return Refusal(f"{self.spec.cluster} is gone")
         if cluster.continuous or self.spec.provisioning_mode != legacy.LEGACY:
-            live = "continuous" if cluster.continuous else legacy.LEGACY
+            mode = "continuous" if cluster.continuous else legacy.LEGACY
             return Refusal(
-                f"{self.spec.cluster} has {live} provisioning, the environment says {self.spec.provisioning_mode}"
+                f"{self.spec.cluster} has {mode} provisioning, the environment says {self.spec.provisioning_mode}"
             )
         group = self.spec.group(wanted.group)
         live = legacy.live_count(cluster, group.name)

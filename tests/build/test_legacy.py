@@ -30,7 +30,7 @@ def live(running: int = 39, **changes: Any) -> Cluster:
     return replace(made, **{"continuous": False, "groups": groups, **changes})
 
 
-def counted(running: int, **counts: int) -> Cluster:
+def counted(running: int, **counts: Any) -> Cluster:
     made = live(running)
     return replace(made, groups={**made.groups, "workers": replace(made.groups["workers"], **counts)})
 

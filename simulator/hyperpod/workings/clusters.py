@@ -75,8 +75,8 @@ class Clusters:
         before = {n: self.scaling.snapshot(cluster, g) for n, g in cluster.groups.items()}
         resized = False
         if not cluster.continuous:  # what a roll-back returns to: deleted nodes do not come back with it
-            for group in cluster.groups.values():
-                group.settled = (group.target, group.minimum)
+            for known in cluster.groups.values():
+                known.settled = (known.target, known.minimum)
         for spec in specs:
             name = spec["InstanceGroupName"]
             group = cluster.groups.get(name)
