@@ -43,14 +43,32 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Count:
-    """What had been used at a moment, by the names of [once] in the catalogue; and what was called, for people."""
+    """What had been used at a moment, by the names of [once] in the catalogue; what was asked of tables, as
+    `action table`; and what was called, for people."""
 
     at: datetime
     used: Counter[str]
+    tables: Counter[str]
     calls: Counter[str]
 
     def since(self, other: Count) -> Count:
-        return Count(self.at, _less(self.used, other.used), _less(self.calls, other.calls))
+        less = (_less(self.used, other.used), _less(self.tables, other.tables), _less(self.calls, other.calls))
+        return Count(self.at, *less)
+
+    def units(self, sizes: Mapping[str, int]) -> Counter[str]:
+        """`used` with the units of DynamoDB, for items of these sizes."""
+        found = Counter(self.used)
+        for name, times in self.tables.items():
+            action, _, table = name.partition(" ")
+            match action:
+                case "GetItem":
+                    found["dynamodb_read_unit"] += times * _units(sizes.get(table, 0), READ_UNIT)
+                case "Query":
+                    found["dynamodb_read_unit"] += times * _units(sizes.get(f"{table} all", 0), 2 * READ_UNIT)
+                case "PutItem":
+                    copies = 2 if table.endswith(INDEXED) else 1
+                    found["dynamodb_write_unit"] += times * copies * _units(sizes.get(table, 0), WRITE_UNIT)
+        return found
 
 
 def main() -> int:
@@ -68,11 +86,13 @@ def main() -> int:
         quiet = count(house)
         repair.play(stage)
         end = count(house)
+        sizes = item_sizes(house, house[ENVIRONMENT])
         standing = things(synthesize(ENVIRONMENT), house)
     idle, busy = quiet.since(start), end.since(quiet)
     share = (end.at - quiet.at) / (quiet.at - start.at)
-    repaired = Counter({name: max(0.0, n - share * idle.used[name]) for name, n in busy.used.items()})
-    month = Counter({name: n * (MONTH / (quiet.at - start.at)) for name, n in idle.used.items()})
+    still, moved = idle.units(sizes), busy.units(sizes)
+    repaired = Counter({name: max(0.0, n - share * still[name]) for name, n in moved.items()})
+    month = Counter({name: n * (MONTH / (quiet.at - start.at)) for name, n in still.items()})
     month["sqs_request"] += POLLED * prices["queue_polling"]["requests_a_minute"] * (MONTH / timedelta(minutes=1))
     table(repaired, month, standing, prices)
     told = {name: round(n - share * idle.calls[name]) for name, n in busy.calls.items()}
@@ -92,24 +112,16 @@ def main() -> int:
 
 def count(house: House) -> Count:
     """Everything used until now."""
-    deployed, used, calls = house[ENVIRONMENT], Counter[str](), Counter[str]()
-    sizes = item_sizes(house, deployed)
+    deployed, used, tables, calls = house[ENVIRONMENT], Counter[str](), Counter[str](), Counter[str]()
     for decision in house.aws.control("decisions")["decisions"]:
         if not decision["stack"].startswith(f"Roundhouse-{ENVIRONMENT}-") or not decision["allowed"]:
             continue
         action, times = str(decision["action"]), int(decision["times"])
         calls[action] += times
-        table_name = decision["resource"].partition(":table/")[2].partition("/")[0]
-        size = sizes.get(table_name, READ_UNIT)
+        if action.startswith("dynamodb:"):
+            on = decision["resource"].partition(":table/")[2].partition("/")[0]
+            tables[f"{action.removeprefix('dynamodb:')} {on}"] += times
         match action:
-            case "dynamodb:GetItem":
-                used["dynamodb_read_unit"] += times * _units(size, READ_UNIT)
-            case "dynamodb:Query":
-                used["dynamodb_read_unit"] += times * _units(sizes[f"{table_name} all"], 2 * READ_UNIT)
-            case "dynamodb:PutItem":
-                used["dynamodb_write_unit"] += (
-                    times * _units(size, WRITE_UNIT) * (2 if table_name.endswith(INDEXED) else 1)
-                )
             case "sqs:SendMessage":
                 used["sqs_request"] += 3 * times  # sent, received, deleted
             case "secretsmanager:GetSecretValue":
@@ -123,7 +135,7 @@ def count(house: House) -> Count:
             used["lambda_request"] += 1
             used["lambda_gb_second"] += float(report[1]) / 1000 * memory_mib / 1024
     used["bus_event"] += sum(stand_in.reports for stand_in in house.slurm.values())
-    return Count(house.aws.now(), used, calls)
+    return Count(house.aws.now(), used, tables, calls)
 
 
 def item_sizes(house: House, deployed: Deployed) -> dict[str, int]:

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from datetime import UTC, datetime
 
 import pytest
 
-from benchmarks.costs import priced, table
+from benchmarks.costs import Count, priced, table
 from simulator.client import REPOSITORY
 
 PRICES = tomllib.loads((REPOSITORY / "catalog" / "services.toml").read_text())
@@ -30,3 +31,10 @@ def test_dollars_are_amounts_times_prices(capsys):
 def test_what_has_no_price_is_an_error():
     with pytest.raises(KeyError):
         priced(Counter(magic=1), PRICES["once"])
+
+
+def test_units_of_tables_follow_the_sizes_of_their_items():
+    asked = Counter({"GetItem roundhouse-x-runs": 3, "Query roundhouse-x-ledger": 2, "PutItem roundhouse-x-ledger": 5})
+    sizes = {"roundhouse-x-runs": 5_000, "roundhouse-x-ledger": 900, "roundhouse-x-ledger all": 20_000}
+    count = Count(datetime(2026, 12, 1, tzinfo=UTC), Counter(state_transition=7), asked, Counter())
+    assert count.units(sizes) == {"state_transition": 7, "dynamodb_read_unit": 3 * 2 + 2 * 3, "dynamodb_write_unit": 10}
