@@ -85,7 +85,9 @@ def main(functions: list[str] | None = None, times: int = TIMES) -> int:
     events = first_events()
     chosen = [name for name in functions or FUNCTIONS if name in events]
     left_out = [name for name in functions or FUNCTIONS if name not in events]
-    stand_in, rows, failed = make_stand_in(), {}, {}
+    stand_in = make_stand_in()
+    rows: dict[str, tuple[Start, Start]] = {}
+    failed: dict[str, str] = {}
     print(f"median of {times} fresh processes, milliseconds of processor time")
     print(f"{'':22} {'compiled':^24} {'as shipped':>10}")
     print(f"{'function':22} {'import':>8} {'first':>7} {'both':>7} {'both':>10}")
@@ -115,8 +117,11 @@ def figures(warm: Start, bare: Start) -> dict[str, float]:
 
 def median(starts: list[Start]) -> Start:
     """Medians of both parts; an error of any start stays."""
-    parts = [[each.import_ms for each in starts], [each.first_ms for each in starts]]
-    return Start(*map(statistics.median, parts), next((each.error for each in starts if each.error), ""))
+    return Start(
+        statistics.median(each.import_ms for each in starts),
+        statistics.median(each.first_ms for each in starts),
+        next((each.error for each in starts if each.error), ""),
+    )
 
 
 def start(name: str, event: Json, address: str, compiled: Path | None) -> Start:

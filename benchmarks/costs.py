@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -39,6 +39,7 @@ INDEXED = ("-incidents", "-ledger", "-approvals")  # a write to them is one to t
 POLLED = 3  # queues that feed functions: intake, settle, outbox
 _REPORT = re.compile(r"REPORT RequestId: \S+\s+Duration: ([\d.]+) ms")
 Json = dict[str, Any]
+Usage = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -47,17 +48,17 @@ class Count:
     `action table`; and what was called, for people."""
 
     at: datetime
-    used: Counter[str]
+    used: Usage
     tables: Counter[str]
     calls: Counter[str]
 
     def since(self, other: Count) -> Count:
-        less = (_less(self.used, other.used), _less(self.tables, other.tables), _less(self.calls, other.calls))
-        return Count(self.at, *less)
+        used = {name: n - other.used.get(name, 0.0) for name, n in self.used.items()}
+        return Count(self.at, used, _less(self.tables, other.tables), _less(self.calls, other.calls))
 
-    def units(self, sizes: Mapping[str, int]) -> Counter[str]:
+    def units(self, sizes: Mapping[str, int]) -> dict[str, float]:
         """`used` with the units of DynamoDB, for items of these sizes."""
-        found = Counter(self.used)
+        found = defaultdict(float, self.used)
         for name, times in self.tables.items():
             action, _, table = name.partition(" ")
             match action:
@@ -91,9 +92,10 @@ def main() -> int:
     idle, busy = quiet.since(start), end.since(quiet)
     share = (end.at - quiet.at) / (quiet.at - start.at)
     still, moved = idle.units(sizes), busy.units(sizes)
-    repaired = Counter({name: max(0.0, n - share * still[name]) for name, n in moved.items()})
-    month = Counter({name: n * (MONTH / (quiet.at - start.at)) for name, n in still.items()})
-    month["sqs_request"] += POLLED * prices["queue_polling"]["requests_a_minute"] * (MONTH / timedelta(minutes=1))
+    repaired = {name: max(0.0, n - share * still.get(name, 0.0)) for name, n in moved.items()}
+    month = {name: n * (MONTH / (quiet.at - start.at)) for name, n in still.items()}
+    polls = POLLED * prices["queue_polling"]["requests_a_minute"] * (MONTH / timedelta(minutes=1))
+    month["sqs_request"] = month.get("sqs_request", 0.0) + polls
     table(repaired, month, standing, prices)
     told = {name: round(n - share * idle.calls[name]) for name, n in busy.calls.items()}
     line = {
@@ -112,7 +114,8 @@ def main() -> int:
 
 def count(house: House) -> Count:
     """Everything used until now."""
-    deployed, used, tables, calls = house[ENVIRONMENT], Counter[str](), Counter[str](), Counter[str]()
+    deployed, tables, calls = house[ENVIRONMENT], Counter[str](), Counter[str]()
+    used: dict[str, float] = defaultdict(float)
     for decision in house.aws.control("decisions")["decisions"]:
         if not decision["stack"].startswith(f"Roundhouse-{ENVIRONMENT}-") or not decision["allowed"]:
             continue
@@ -140,7 +143,8 @@ def count(house: House) -> Count:
 
 def item_sizes(house: House, deployed: Deployed) -> dict[str, int]:
     """Bytes of an average item of each table, and of all items of a table under its name and ` all`."""
-    dynamodb, found = house.aws.client("dynamodb"), {}
+    dynamodb = house.aws.client("dynamodb")
+    found: dict[str, int] = {}
     for name in dynamodb.list_tables()["TableNames"]:
         if name.startswith(deployed.names.table("")):
             items = [i for page in dynamodb.get_paginator("scan").paginate(TableName=name) for i in page["Items"]]
@@ -183,14 +187,14 @@ def priced(used: Mapping[str, float], prices: Mapping[str, float]) -> float:
     return sum(amount * prices[name] for name, amount in used.items())
 
 
-def table(repaired: Counter[str], month: Counter[str], standing: Counter[str], prices: Json) -> None:
+def table(repaired: Usage, month: Usage, standing: Usage, prices: Json) -> None:
     """Print amounts and dollars side by side."""
     print(f"{'':22} {'a repair':>12} {'USD':>9} {'an idle month':>14} {'USD':>8}")
     for name, price in prices["once"].items():
-        one, many = repaired[name], month[name]
+        one, many = repaired.get(name, 0), month.get(name, 0)
         print(f"{name:22} {one:12.4g} {one * price:9.5f} {many:14.4g} {many * price:8.3f}")
     for name, price in prices["month"].items():
-        print(f"{name:22} {'':12} {'':9} {standing[name]:14} {standing[name] * price:8.2f}")
+        print(f"{name:22} {'':12} {'':9} {standing.get(name, 0):14} {standing.get(name, 0) * price:8.2f}")
     total = priced(month, prices["once"]) + priced(standing, prices["month"])
     print(f"{'together':22} {'':12} {priced(repaired, prices['once']):9.5f} {'':14} {total:8.2f}")
 
@@ -203,7 +207,7 @@ def _less(more: Counter[str], less: Counter[str]) -> Counter[str]:
     return Counter({name: n - less[name] for name, n in more.items()})
 
 
-def _rounded(used: Counter[str]) -> dict[str, float]:
+def _rounded(used: Usage) -> dict[str, float]:
     return {name: float(f"{n:.4g}") for name, n in sorted(used.items()) if n}
 
 

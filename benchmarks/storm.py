@@ -77,8 +77,11 @@ def stand(stack: ExitStack, workdir: Path) -> House:
     spec = cluster_spec(house[ENVIRONMENT].environment)
     counts = {group.name: group.count for group in spec.groups}
     house.aws.client("sagemaker").create_cluster(**create_cluster(spec, counts))
-    running = lambda: [n for n in house[ENVIRONMENT].workers() if n["status"] == "Running"]  # noqa: E731
-    house.wait("the nodes", lambda: len(running()) == counts["workers"], 120)
+
+    def all_running() -> bool:
+        return sum(n["status"] == "Running" for n in house[ENVIRONMENT].workers()) == counts["workers"]
+
+    house.wait("the nodes", all_running, 120)
     return house
 
 

@@ -65,7 +65,7 @@ def needed(row: str) -> tuple[str, str]:
             return "logs:PutSubscriptionFilter", ""
         case "measure_line" | "intake_signals":
             return "dynamodb:Query", ""
-        case "begin_rehearsal" | "end_rehearsal":
+        case "begin_rehearsal":
             return "ssm:GetParameter", ""
         case _:
             return "dynamodb:GetItem", ""
