@@ -87,6 +87,7 @@ def _lost(house: House) -> Iterator[str]:
             yield f"lost: {instance} is broken, HyperPod said so, and no incident knows"
         about = [i for i in about if i.instance_id == instance] or about  # its own say more than its forerunner's
         about = [i for i in about if i.cause is not CauseClass.UNREACHABLE] or about  # and health more
+        about = [i for i in about if i.outcome is not Outcome.IGNORED] or about  # a record of good news ends nothing
         last = max(about, key=lambda i: (i.closed_at or house.now, i.opened_at), default=None)
         if heard and last is not None and last.outcome in MENDED and not _later_said_well(house, last, instance):
             ended = f"{last.incident_id} ended {last.outcome}: {last.decision}"

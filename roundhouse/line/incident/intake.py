@@ -132,7 +132,8 @@ def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | No
         good_news = _only_healthy(last) or (last.outcome is Outcome.RECOVERED and last.health == Health.HEALTHY)
         # What good news have ended is settled up to those news, what we repaired up to the repair: bad news from after
         # it may arrive after the end.
-        settled = last.last_event_at if good_news else _repaired_at(last) or last.closed_at
+        over = good_news or last.outcome is Outcome.RECOVERED
+        settled = last.last_event_at if over else _repaired_at(last) or last.closed_at
         if event.source_time < settled or (event.source_time == settled and not good_news):
             return _ignore(f"from before the end of {last.incident_id} ({last.outcome}): dealt with already")
         if last.outcome in _RESTING and now - last.closed_at < REST:
