@@ -39,7 +39,7 @@ def _open(house: House) -> Iterator[str]:
     for execution in house.executions.values():
         if execution.status == "RUNNING":
             yield f"open: execution {execution.name} still runs, at {execution.visited[-4:]}"
-        elif execution.status == "FAILED":
+        elif execution.status == "FAILED" and not _handed_over(house, execution.given):
             yield f"open: execution {execution.name} failed: {execution.errors[-3:]}"
     for incident in house.incidents.records.values():
         if incident.state is not IncidentState.CLOSED:
@@ -47,6 +47,12 @@ def _open(house: House) -> Iterator[str]:
     for approval in house.approvals.records.values():
         if approval.status is ApprovalStatus.PENDING:
             yield f"open: question {approval.question} is still pending"
+
+
+def _handed_over(house: House, given: dict[str, object]) -> bool:
+    """True when people have the incident: HyperPod was away for longer than the retries of a step."""
+    incident = house.incidents.records.get(str(given.get("incident_id")))
+    return incident is not None and incident.outcome is Outcome.ESCALATED
 
 
 def _untold(house: House) -> Iterator[str]:
