@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from roundhouse.build.rehearsal import Rehearsal, Result
 from roundhouse.build.lock import ScaleLock
+from roundhouse.build.rehearsal import Rehearsal, Result
 from roundhouse.contracts.ledger import LedgerEntry
 from roundhouse.errors import ConditionFailed, RoundhouseError
 from roundhouse.line.breaker import BreakerState
