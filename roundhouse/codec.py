@@ -65,7 +65,7 @@ def from_plain(kind: type[T], plain: Any) -> T:
         written = plain.pop(version.MEMBER)
         if not isinstance(written, int) or written > version.CONTRACT:
             raise NewerContract(
-                f"not a {kind.__name__} that this code knows: contract {written!r}, and {version.CONTRACT} is understood"
+                f"not a {kind.__name__} of this code: contract {written!r}, and {version.CONTRACT} is understood"
             )
     try:
         return _converter.structure(plain, kind)

@@ -107,8 +107,8 @@ class SignalsStack(Stack):
         self._rule("api-calls", self._hyperpod(contract.API_CALL, detail), self._intake())
 
     def _maintenance_rule(self) -> None:
-        """What AWS Health announces for this region. A copy that comes by way of the backup region names that one in its
-        envelope, so only the account is compared there: where it applies is in the detail."""
+        """What AWS Health announces for this region. A copy that comes by way of the backup region names that one in
+        its envelope, so only the account is compared there: where it applies is in the detail."""
         pattern = events.EventPattern(
             source=[contract.HEALTH_SOURCE],
             account=[self._deployment.account],

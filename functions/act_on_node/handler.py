@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps.act import Actor
-from roundhouse.steps.facts import Sources
+from roundhouse.steps.repair.act import Actor
+from roundhouse.steps.repair.facts import Sources
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{incident_id, decision}`. Answer: see `roundhouse.steps.act.Actor.step`."""
+    """Event: `{incident_id, decision}`. Answer: see `roundhouse.steps.repair.act.Actor.step`."""
     actor = Actor(
         sources=Sources(
             reader=runtime.reader(),

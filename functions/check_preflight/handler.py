@@ -6,12 +6,12 @@ from typing import Any
 
 from functions import runtime
 from roundhouse.build.rehearsal import Unrehearsed
-from roundhouse.steps import preflight
+from roundhouse.steps.creation import preflight
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{run_id, unrehearsed: {why, by} | null}`. Answer: see `roundhouse.steps.preflight.preflight`."""
+    """Event: `{run_id, unrehearsed: {why, by} | null}`. Answer: see `roundhouse.steps.creation.preflight.preflight`."""
     without = event.get("unrehearsed")
     return preflight.preflight(
         event["run_id"],

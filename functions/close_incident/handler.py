@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps import close, look
+from roundhouse.steps import look
+from roundhouse.steps.repair import close
 
 
 @runtime.handler

@@ -6,12 +6,13 @@ from typing import Any
 
 from functions import runtime
 from roundhouse.errors import BadInput
-from roundhouse.steps import cordon, look
+from roundhouse.steps import look
+from roundhouse.steps.repair import cordon
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{incident_id, verb: cordon|resume, decision|result}`. Answer: see `roundhouse.steps.cordon`."""
+    """Event: `{incident_id, verb: cordon|resume, decision|result}`. Answer: see `roundhouse.steps.repair.cordon`."""
     policy, now = runtime.settings().policy(), runtime.clock().now()
     cluster = look.live(runtime.reader(), runtime.control(), policy, now)
     shared: dict[str, Any] = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps import decide
-from roundhouse.steps.facts import Sources
+from roundhouse.steps.repair import decide
+from roundhouse.steps.repair.facts import Sources
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{incident_id}`. Answer: a decision, see `roundhouse.steps.decide.plain`."""
+    """Event: `{incident_id}`. Answer: a decision, see `roundhouse.steps.repair.decide.plain`."""
     return decide.step(
         event["incident_id"],
         sources=Sources(

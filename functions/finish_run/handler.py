@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps import finish
+from roundhouse.steps.creation import finish
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{run_id, result}`. Answer: see `roundhouse.steps.finish.finish`."""
+    """Event: `{run_id, result}`. Answer: see `roundhouse.steps.creation.finish.finish`."""
     return finish.finish(
         event["run_id"],
         event["result"],

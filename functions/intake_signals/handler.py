@@ -8,9 +8,9 @@ from typing import Any
 from functions import runtime
 from functions.batch import each_message
 from roundhouse.contracts.names import HEALTH_SOURCE
-from roundhouse.steps.intake import Intake, envelope_of
 from roundhouse.steps.maintenance.hear import Hearing
-from roundhouse.steps.remembered import RememberedIncidents
+from roundhouse.steps.signals.intake import Intake, envelope_of
+from roundhouse.steps.signals.remembered import RememberedIncidents
 
 
 @runtime.handler

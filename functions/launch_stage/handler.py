@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps import launch
-from roundhouse.steps.site import Works
+from roundhouse.steps.creation import launch
+from roundhouse.steps.creation.site import Works
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{run_id}`. Answer: see `roundhouse.steps.launch.launch`."""
+    """Event: `{run_id}`. Answer: see `roundhouse.steps.creation.launch.launch`."""
     works = Works(
         reader=runtime.reader(),
         writer=runtime.writer(),

@@ -7,7 +7,7 @@ from typing import Any
 from functions import runtime
 from roundhouse.steps.maintenance.gather import Gathering
 from roundhouse.steps.maintenance.mind import Minder
-from roundhouse.steps.prove import QuietTest
+from roundhouse.steps.repair.prove import QuietTest
 
 
 @runtime.handler

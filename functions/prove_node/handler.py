@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps.prove import Prover, QuietTest
+from roundhouse.steps.repair.prove import Prover, QuietTest
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{incident_id}`. Answer: see `roundhouse.steps.prove.Prover.step`."""
+    """Event: `{incident_id}`. Answer: see `roundhouse.steps.repair.prove.Prover.step`."""
     reader, policy = runtime.reader(), runtime.settings().policy()
     prover = Prover(
         reader=reader,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps.people import Reading
+from roundhouse.steps.people.questions import Reading
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{kind, subject, decision}`. Answer: see `roundhouse.steps.people.Reading.read`."""
+    """Event: `{kind, subject, decision}`. Answer: see `roundhouse.steps.people.questions.Reading.read`."""
     reading = Reading(
         approvals=runtime.approvals(),
         incidents=runtime.incidents(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps.people import People
+from roundhouse.steps.people.questions import People
 
 
 @runtime.handler

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps.restore import Restorer
+from roundhouse.steps.repair.restore import Restorer
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{incident_id}`. Answer: see `roundhouse.steps.restore.Restorer.step`."""
+    """Event: `{incident_id}`. Answer: see `roundhouse.steps.repair.restore.Restorer.step`."""
     restorer = Restorer(
         reader=runtime.reader(),
         writer=runtime.writer(),

@@ -14,7 +14,7 @@ from typing import Any
 from roundhouse.errors import MalformedEvent, RoundhouseError, StoreFailure
 from roundhouse.line.approval import Approval, ApprovalStatus
 from roundhouse.ports import ApprovalStore, Outbox, TokenStore, Workflows
-from roundhouse.steps.ask import settled
+from roundhouse.steps.people.ask import settled
 from roundhouse.steps.words import incident_thread, run_thread
 
 logger = logging.getLogger(__name__)

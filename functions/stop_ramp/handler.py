@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps import stop
-from roundhouse.steps.site import Works
+from roundhouse.steps.creation import stop
+from roundhouse.steps.creation.site import Works
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{run_id, reason}`, the reason as watch_stage gave it. Answer: see `roundhouse.steps.stop.stop_ramp`."""
+    """Event: `{run_id, reason}`, the reason as watch_stage gave it. Answer: see `steps.creation.stop.stop_ramp`."""
     works = Works(
         reader=runtime.reader(),
         writer=runtime.writer(),

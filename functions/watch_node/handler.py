@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps import watch
-from roundhouse.steps.facts import Sources
+from roundhouse.steps.repair import watch
+from roundhouse.steps.repair.facts import Sources
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{incident_id}`. Answer: see `roundhouse.steps.watch.watch`."""
+    """Event: `{incident_id}`. Answer: see `roundhouse.steps.repair.watch.watch`."""
     return watch.watch(
         event["incident_id"],
         sources=Sources(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from functions import runtime
-from roundhouse.steps import stage
-from roundhouse.steps.site import Site
+from roundhouse.steps.creation import stage
+from roundhouse.steps.creation.site import Site
 
 
 @runtime.handler
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Event: `{run_id}`. Answer: see `roundhouse.steps.stage.watch`."""
+    """Event: `{run_id}`. Answer: see `roundhouse.steps.creation.stage.watch`."""
     site = Site(
         reader=runtime.reader(),
         runs=runtime.runs(),

@@ -45,7 +45,6 @@ class LedgerEntry:
     from_count: int | None = None
     to_count: int | None = None
 
-
     @property
     def adds(self) -> bool:
         """True when it asks for nodes: by their number, or by the group's absolute count."""

@@ -47,7 +47,7 @@ class ClusterWriter(Protocol):
         """BatchAddClusterNodes of 1 to 50 nodes under a client token; returns their logical ids."""
 
     def set_count(self, name: str, group: str, count: int, settings: Mapping[str, Any]) -> None:
-        """UpdateCluster: the absolute count of one group, with the group's settings as they are live (`Group.settings`).
+        """UpdateCluster: the absolute count of one group, with its settings as they are live (`Group.settings`).
 
         A count below the live one kills nodes at random: the caller holds the lock and has read live counts under it.
         There is no client token. Raises Conflict while another operation runs."""

@@ -22,7 +22,7 @@ from roundhouse.line.incident import Incident, IncidentState
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Mode, Policy
 from roundhouse.line.state import Cluster, Node, NodeStatus, Pause
-from roundhouse.steps.cordon import DRAIN
+from roundhouse.steps.repair.cordon import DRAIN
 
 if TYPE_CHECKING:
     from tests.histories.house import House

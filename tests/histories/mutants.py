@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 from tests.histories.mutilate import Change, Instead, Text
 
-ACT = "roundhouse/steps/act.py"
-CORDON = "roundhouse/steps/cordon.py"
+ACT = "roundhouse/steps/repair/act.py"
+CORDON = "roundhouse/steps/repair/cordon.py"
 DECIDE = "roundhouse/line/decision/decide.py"
 GUARDS = "roundhouse/line/decision/guards.py"
 LADDER = "roundhouse/line/ladder.py"
 LEDGER = "tests/fakes/records.py"
 LOOKS = "roundhouse/line/decision/looks"
-PROVE = "roundhouse/steps/prove.py"
-RESTORE = "roundhouse/steps/restore.py"
-WATCH = "roundhouse/steps/watch.py"
+PROVE = "roundhouse/steps/repair/prove.py"
+RESTORE = "roundhouse/steps/repair/restore.py"
+WATCH = "roundhouse/steps/repair/watch.py"
 
 ANY_NODE = "node = cluster.by_logical(incident.logical_id or ''); return node, (node.instance_id or '') if node else ''"
 STANDS_THERE = (
@@ -68,7 +68,9 @@ MUTANTS = (
         "answer is not read again",
         "approval",
         Instead(ACT, "Actor._approved", "return True"),
-        Text("roundhouse/steps/ask.py", '        "status": approval.choice,\n', '        "status": "approve",\n'),
+        Text(
+            "roundhouse/steps/people/ask.py", '        "status": approval.choice,\n', '        "status": "approve",\n'
+        ),
     ),
     mutant(
         "anybody may approve",
@@ -159,7 +161,7 @@ MUTANTS = (
         "a question once asked is never closed",
         "open",
         Text(
-            "roundhouse/steps/ask.py",
+            "roundhouse/steps/people/ask.py",
             "        if approval.status is not ApprovalStatus.PENDING:\n            return approval\n"
             "        return replace(\n            approval, status=ApprovalStatus.EXPIRED",
             "        return approval\n        return replace(\n            approval, status=ApprovalStatus.EXPIRED",
@@ -167,7 +169,7 @@ MUTANTS = (
         Instead("roundhouse/steps/reconcile/mend.py", "Mender._expire", "return True"),
         Instead("roundhouse/steps/reconcile/mend.py", "Mender._withdraw", "return True"),
     ),
-    mutant("nobody is told of the end", "untold", Instead("roundhouse/steps/close.py", "_told", "return []")),
+    mutant("nobody is told of the end", "untold", Instead("roundhouse/steps/repair/close.py", "_told", "return []")),
     mutant(
         "replay trusted",
         "replay",

@@ -248,7 +248,8 @@ def test_nothing_is_drained_that_should_not_be(
     )
     found = decide(given)
     if found.move is Move.CORDON:
-        assert not (drained or paused)
+        assert not drained
+        assert not paused
         assert not repair
         assert known
         assert (status, instance) == (NodeStatus.RUNNING, 1)

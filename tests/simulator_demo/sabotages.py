@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.simulator_demo.sabotage import Code, Pattern, Permission, Sabotage
 
 LEDGER = "roundhouse/aws/stores.py"
-ACT = "roundhouse/steps/act.py"
+ACT = "roundhouse/steps/repair/act.py"
 DECIDE = "roundhouse/line/decision/decide.py"
 NOT_READ_AGAIN = Code(
     ACT, "        again = recheck(decision, facts)\n", "        again = replace(decision, verdict=Verdict.ACT)\n"
@@ -82,7 +82,11 @@ OF_CODE = (
     Sabotage(
         "answer_not_read_again",
         (
-            Code("roundhouse/steps/ask.py", '        "status": approval.choice,\n', '        "status": "approve",\n'),
+            Code(
+                "roundhouse/steps/people/ask.py",
+                '        "status": approval.choice,\n',
+                '        "status": "approve",\n',
+            ),
             Code(
                 ACT,
                 "        if decision.verdict is Verdict.ASK and not self._approved(incident, decision):\n",

@@ -19,7 +19,7 @@ from functions.settle_approval.handler import settle
 from roundhouse import codec
 from roundhouse.line.approval import Approval, ApprovalStatus, Option
 from roundhouse.slack.messenger import SlackMessenger
-from roundhouse.steps.ask import ask
+from roundhouse.steps.people.ask import ask
 from simulator.slack.client import SlackStandIn
 from tests.fakes.clocks import FakeClock
 from tests.fakes.queues import FakeLease, FakeOutbox, FakeSettleQueue

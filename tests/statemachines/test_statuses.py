@@ -16,28 +16,14 @@ from typing import Any
 import pytest
 
 from roundhouse.line.decision import Verdict
-from roundhouse.steps import (
-    act,
-    adding,
-    close,
-    cordon,
-    creating,
-    decide,
-    finish,
-    launch,
-    people,
-    plan,
-    preflight,
-    prove,
-    stage,
-    stop,
-    updating,
-    watch,
-)
+from roundhouse.steps.creation import adding, creating, finish, launch, plan, preflight, stage, stop
+from roundhouse.steps.legacy import updating
 from roundhouse.steps.maintenance import mind
+from roundhouse.steps.people import questions as people
 from roundhouse.steps.rehearsal import begin as rehearsal_begin
 from roundhouse.steps.rehearsal import end as rehearsal_end
 from roundhouse.steps.rehearsal import look as rehearsal_look
+from roundhouse.steps.repair import act, close, cordon, decide, prove, watch
 from tests.steps import asl
 
 VALUES = (("cluster_name", "train"), ("controller_timeout_s", "3600"), ("poll_s", "60"))

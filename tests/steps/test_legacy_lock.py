@@ -11,7 +11,7 @@ from roundhouse.build.lock import ScaleLock
 from roundhouse.contracts.ledger import LedgerEntry, LedgerState
 from roundhouse.errors import ConditionFailed
 from roundhouse.ports import Ledger
-from roundhouse.steps.scaling import Busy, Called, Enough, Order, Refusal, Scaler
+from roundhouse.steps.legacy.scaling import Busy, Called, Enough, Order, Refusal, Scaler
 from tests.steps.legacy import house, legacy_of
 from tests.steps.world import World
 

@@ -9,7 +9,7 @@ from typing import Any
 from roundhouse.contracts.notices import NoticeKind
 from roundhouse.line.approval import Approval
 from roundhouse.line.policy import Mode
-from roundhouse.steps.people import People, Reading
+from roundhouse.steps.people.questions import People, Reading
 from tests.steps.samples import house
 from tests.steps.test_repair import REPLACE, fail
 from tests.steps.world import World

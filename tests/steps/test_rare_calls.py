@@ -11,7 +11,7 @@ from roundhouse.line.incident import Attempt, Incident, begin_step, incident_key
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import BreakerLimits
 from roundhouse.line.state import NodeStatus
-from roundhouse.steps.watch import PROOF
+from roundhouse.steps.repair.watch import PROOF
 from tests.steps.samples import house, worker
 from tests.steps.world import World
 

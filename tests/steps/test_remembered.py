@@ -11,7 +11,7 @@ import pytest
 from roundhouse.errors import ConditionFailed, Unavailable
 from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Incident, IncidentState
-from roundhouse.steps.remembered import RememberedIncidents
+from roundhouse.steps.signals.remembered import RememberedIncidents
 from tests.fakes.records import FakeIncidents
 from tests.steps.samples import health, house, worker
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from roundhouse.build.legacy import LEGACY, RETRY_AFTER
 from roundhouse.build.problem import Problem
-from roundhouse.build.staging import share_of
 from roundhouse.environment.catalog import Catalog
 from roundhouse.environment.model import Environment
 

@@ -20,7 +20,7 @@ from roundhouse.ports import (
     MaintenanceStore,
 )
 from roundhouse.steps import guard, look
-from roundhouse.steps.people import BEFORE, question_number, repair_approval_id
+from roundhouse.steps.people.questions import BEFORE, question_number, repair_approval_id
 from roundhouse.triage.maintenance import windows
 
 BACK = timedelta(days=90)  # Health announces weeks ahead

@@ -32,8 +32,8 @@ from roundhouse.ports import (
 from roundhouse.steps import look
 from roundhouse.steps.begin import begin
 from roundhouse.steps.maintenance import words
+from roundhouse.steps.people.withdraw import withdraw
 from roundhouse.steps.revise import TRIES, revise
-from roundhouse.steps.withdraw import withdraw
 from roundhouse.triage import aws_health
 from roundhouse.triage.aws_health import HealthNotice
 from roundhouse.triage.maintenance import Maintenance, key_of, windows, with_notice

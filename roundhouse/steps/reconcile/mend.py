@@ -19,11 +19,12 @@ from roundhouse.line.incident import Incident
 from roundhouse.line.recall import lost_entry, recalled
 from roundhouse.line.reconcile import Difference, Facts, Remedy, healthy
 from roundhouse.ports import AgentQueue, IncidentStore, IntakeQueue, Ledger, Outbox, SettleQueue
-from roundhouse.steps import close, guard
+from roundhouse.steps import guard
 from roundhouse.steps.begin import begin
+from roundhouse.steps.people.withdraw import withdraw
 from roundhouse.steps.reconcile.gather import Reading
+from roundhouse.steps.repair import close
 from roundhouse.steps.revise import revise
-from roundhouse.steps.withdraw import withdraw
 from roundhouse.triage import live
 
 ADVICE = (

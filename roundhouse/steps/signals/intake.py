@@ -30,10 +30,11 @@ from roundhouse.ports import (
     SettleQueue,
     Workflows,
 )
-from roundhouse.steps import guard, look, others, undrain
+from roundhouse.steps import guard, look
 from roundhouse.steps.begin import begin
+from roundhouse.steps.people.withdraw import withdraw
 from roundhouse.steps.revise import TRIES
-from roundhouse.steps.withdraw import withdraw
+from roundhouse.steps.signals import others, undrain
 from roundhouse.triage import hyperpod, signals
 
 REMEMBERED = timedelta(days=7)  # how far back incidents are looked at

@@ -15,10 +15,10 @@ from roundhouse.contracts.notices import NoticeKind
 from roundhouse.line.state import Cluster
 from roundhouse.ports import Run
 from roundhouse.steps import words
-from roundhouse.steps.adding import begin_stage
-from roundhouse.steps.plan import answer
-from roundhouse.steps.scaling import Busy, Called, Enough, Order, Refusal
-from roundhouse.steps.site import Works
+from roundhouse.steps.creation.adding import begin_stage
+from roundhouse.steps.creation.plan import answer
+from roundhouse.steps.creation.site import Works
+from roundhouse.steps.legacy.scaling import Busy, Called, Enough, Order, Refusal
 
 
 def update(step: Step, run: Run, cluster: Cluster, works: Works) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from datetime import datetime
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.line.state import Cluster
 from roundhouse.ports import ClusterReader, ClusterWriter, Ledger, Outbox, Run, RunStore, ScaleLocks
-from roundhouse.steps import own
+from roundhouse.steps.creation import own
+from roundhouse.steps.legacy.scaling import Scaler
 from roundhouse.steps.look import read
-from roundhouse.steps.scaling import Scaler
 
 
 @dataclass(frozen=True, kw_only=True)

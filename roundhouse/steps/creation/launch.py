@@ -6,11 +6,11 @@ from typing import Any
 
 from roundhouse.build.staging import StepKind
 from roundhouse.errors import Conflict
-from roundhouse.steps.adding import add
-from roundhouse.steps.creating import create
-from roundhouse.steps.plan import answer, step_now
-from roundhouse.steps.site import Works
-from roundhouse.steps.updating import update
+from roundhouse.steps.creation.adding import add
+from roundhouse.steps.creation.creating import create
+from roundhouse.steps.creation.plan import answer, step_now
+from roundhouse.steps.creation.site import Works
+from roundhouse.steps.legacy.updating import update
 
 
 def launch(run_id: str, works: Works) -> dict[str, Any]:

@@ -22,9 +22,10 @@ from roundhouse.contracts.notices import NoticeKind
 from roundhouse.errors import AwsFailure, ConditionFailed, Conflict, NotFound, Refused
 from roundhouse.line.state import Cluster, Node, NodeStatus
 from roundhouse.ports import BatchAnswer
-from roundhouse.steps import own, words
-from roundhouse.steps.scaling import Busy
-from roundhouse.steps.site import Works
+from roundhouse.steps import words
+from roundhouse.steps.creation import own
+from roundhouse.steps.creation.site import Works
+from roundhouse.steps.legacy.scaling import Busy
 
 DELETE_LIMIT = 50  # ids of one BatchDeleteClusterNodes call
 DELETE_TRIES = 30  # of one node, further and further apart

@@ -27,8 +27,8 @@ from roundhouse.ports import (
     Surroundings,
 )
 from roundhouse.steps import evidence, guard, look
+from roundhouse.steps.repair.watch import PROOF, SET_BACK
 from roundhouse.steps.revise import revise
-from roundhouse.steps.watch import PROOF, SET_BACK
 
 EVENTS_BEFORE = timedelta(minutes=2)
 

@@ -13,9 +13,9 @@ from roundhouse.errors import AwsFailure
 from roundhouse.line.state import Cluster
 from roundhouse.ports import Run
 from roundhouse.steps import words
-from roundhouse.steps.claims import claim, mark
-from roundhouse.steps.plan import APPEARS_WITHIN, answer
-from roundhouse.steps.site import Site, Works
+from roundhouse.steps.creation.claims import claim, mark
+from roundhouse.steps.creation.plan import APPEARS_WITHIN, answer
+from roundhouse.steps.creation.site import Site, Works
 
 
 def add(step: Step, run: Run, cluster: Cluster, works: Works) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from roundhouse.build.staging import StepKind
 from roundhouse.contracts.notices import NoticeKind
 from roundhouse.line.state import Cluster, NodeStatus
 from roundhouse.ports import Outbox, Surroundings
-from roundhouse.steps import evidence, own, words
-from roundhouse.steps.plan import wanted
-from roundhouse.steps.site import Site
+from roundhouse.steps import evidence, words
+from roundhouse.steps.creation import own
+from roundhouse.steps.creation.plan import wanted
+from roundhouse.steps.creation.site import Site
 
 EVENTS_BEFORE = timedelta(minutes=2)  # clocks differ
 # What the reasons of `build.progress` say while a stage is in trouble, and what people should know about it.

@@ -16,9 +16,9 @@ from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster, ClusterEvent, Node, NodeStatus
 from roundhouse.line.theirs import repair_phase
 from roundhouse.ports import IncidentStore, Ledger
-from roundhouse.steps.act import REPAIR
-from roundhouse.steps.facts import Sources
-from roundhouse.steps.restore import (
+from roundhouse.steps.repair.act import REPAIR
+from roundhouse.steps.repair.facts import Sources
+from roundhouse.steps.repair.restore import (
     addition_of,
     confirm,
     entry_of,

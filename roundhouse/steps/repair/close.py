@@ -13,8 +13,8 @@ from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster
 from roundhouse.ports import BreakerStore, IncidentStore, Outbox
 from roundhouse.steps import guard, words
-from roundhouse.steps.cordon import DRAIN
-from roundhouse.steps.people import APPROVAL
+from roundhouse.steps.people.questions import APPROVAL
+from roundhouse.steps.repair.cordon import DRAIN
 from roundhouse.steps.revise import revise
 
 TOLD = {Outcome.ESCALATED, Outcome.OBSERVED}

@@ -13,9 +13,10 @@ from roundhouse.contracts.notices import NoticeKind
 from roundhouse.errors import AwsFailure
 from roundhouse.line.state import Cluster
 from roundhouse.ports import ClusterReader, Outbox, RunStore
-from roundhouse.steps import own, words
+from roundhouse.steps import words
+from roundhouse.steps.creation import own
+from roundhouse.steps.creation.stage import capacity_counts, workers_running
 from roundhouse.steps.look import read
-from roundhouse.steps.stage import capacity_counts, workers_running
 
 ENDINGS = {
     "done": ("done", "is complete"),

@@ -31,9 +31,9 @@ from roundhouse.ports import (
     Outbox,
 )
 from roundhouse.steps import guard, words
-from roundhouse.steps.cordon import DRAIN
-from roundhouse.steps.facts import Sources
-from roundhouse.steps.people import repair_approval_id
+from roundhouse.steps.people.questions import repair_approval_id
+from roundhouse.steps.repair.cordon import DRAIN
+from roundhouse.steps.repair.facts import Sources
 from roundhouse.steps.revise import revise
 
 REPAIR = "repair"

@@ -13,8 +13,8 @@ from roundhouse.contracts.ledger import LedgerState, action_id
 from roundhouse.contracts.names import log_group
 from roundhouse.line.state import Cluster
 from roundhouse.ports import ControlStore, Ledger, Run
-from roundhouse.steps import own
-from roundhouse.steps.site import Site
+from roundhouse.steps.creation import own
+from roundhouse.steps.creation.site import Site
 
 CREATED_WITHIN = timedelta(days=14)  # a creation does not last longer
 RESTORE_WINDOW = timedelta(days=2)  # a repair that has not restored its node by then is not under way any more

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from roundhouse.contracts.ledger import LedgerEntry, LedgerState, action_id
 from roundhouse.errors import ConditionFailed
-from roundhouse.steps.site import Site
+from roundhouse.steps.creation.site import Site
 
 
 def claim(

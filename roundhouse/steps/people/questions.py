@@ -17,9 +17,11 @@ from roundhouse.line.incident import Incident, IncidentState, begin_step, end_st
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Policy
 from roundhouse.ports import ApprovalStore, IncidentStore, Outbox, Run, RunStore, SettleQueue, ThreadStore, TokenStore
-from roundhouse.steps import ask, own, words
+from roundhouse.steps import words
+from roundhouse.steps.creation import own
+from roundhouse.steps.people import ask
+from roundhouse.steps.people.withdraw import withdraw
 from roundhouse.steps.revise import revise
-from roundhouse.steps.withdraw import withdraw
 
 APPROVAL = "approval"
 BEFORE = "drain before "  # begins the rung of a question about maintenance; the window's id ends it

@@ -23,7 +23,8 @@ from roundhouse.build.spec import ClusterSpec
 from roundhouse.contracts.notices import NoticeKind
 from roundhouse.errors import AwsFailure, BadInput, NotFound, PreflightFailed, Refused
 from roundhouse.ports import ClusterReader, ControlStore, Outbox, RehearsalStore, Run, RunStore, Surroundings
-from roundhouse.steps import look, own, words
+from roundhouse.steps import look, words
+from roundhouse.steps.creation import own
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from roundhouse.contracts.notices import NoticeKind
 from roundhouse.errors import AwsFailure, InUse
 from roundhouse.ports import Run
 from roundhouse.steps import words
-from roundhouse.steps.claims import claim, mark
-from roundhouse.steps.site import Works
+from roundhouse.steps.creation.claims import claim, mark
+from roundhouse.steps.creation.site import Works
 
 
 def create(step: Step, run: Run, works: Works) -> dict[str, Any]:

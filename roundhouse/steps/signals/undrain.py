@@ -10,8 +10,8 @@ from roundhouse.line.incident import Incident, IncidentState
 from roundhouse.line.state import SlurmSnapshot
 from roundhouse.ports import ApprovalStore, IncidentStore, Outbox, SettleQueue
 from roundhouse.steps import words
+from roundhouse.steps.people.withdraw import withdraw
 from roundhouse.steps.revise import revise
-from roundhouse.steps.withdraw import withdraw
 
 WHY = "our drain of the node was taken back by hand"
 

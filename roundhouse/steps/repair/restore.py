@@ -19,9 +19,9 @@ from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster, Node
 from roundhouse.ports import ClusterReader, ClusterWriter, IncidentStore, Ledger, ScaleLocks
-from roundhouse.steps.act import LEDGER_BACK
+from roundhouse.steps.legacy.scaling import Busy, Called, Enough, Order, Refusal, Scaler
+from roundhouse.steps.repair.act import LEDGER_BACK
 from roundhouse.steps.revise import revise
-from roundhouse.steps.scaling import Busy, Called, Enough, Order, Refusal, Scaler
 
 
 @dataclass(frozen=True, kw_only=True)

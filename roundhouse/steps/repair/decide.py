@@ -15,8 +15,8 @@ from roundhouse.line.recall import recalled
 from roundhouse.line.state import Cluster
 from roundhouse.ports import IncidentStore, Outbox
 from roundhouse.steps import guard, words
-from roundhouse.steps.facts import Sources
-from roundhouse.steps.people import question_number, seen_of
+from roundhouse.steps.people.questions import question_number, seen_of
+from roundhouse.steps.repair.facts import Sources
 from roundhouse.steps.revise import revise
 
 GRACE = "grace"

@@ -1,0 +1,1 @@
+"""The steps of a creation, as `create_cluster` orders them. Ports only."""

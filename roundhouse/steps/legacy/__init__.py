@@ -1,0 +1,1 @@
+"""Counts of clusters without continuous provisioning: one writer, absolute numbers. Ports only."""

@@ -1,0 +1,1 @@
+"""Asking people, reading their answers, taking questions back. Ports only."""

@@ -1,0 +1,1 @@
+"""The steps of a repair, as `remediate_node` orders them. Ports only."""

@@ -1,0 +1,1 @@
+"""From a signal to an incident and its workflow. Ports only."""
