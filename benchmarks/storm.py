@@ -79,7 +79,7 @@ def stand(stack: ExitStack, workdir: Path) -> House:
     house.aws.client("sagemaker").create_cluster(**create_cluster(spec, counts))
 
     def all_running() -> bool:
-        return sum(n["status"] == "Running" for n in house[ENVIRONMENT].workers()) == counts["workers"]
+        return bool(sum(n["status"] == "Running" for n in house[ENVIRONMENT].workers()) == counts["workers"])
 
     house.wait("the nodes", all_running, 120)
     return house

@@ -204,9 +204,9 @@ class Control:
         """AWS Health tells of work on nodes: see `workings.announced`. `entities` may name what is no node."""
         entities = p.pop("entities", None)
         if entities is None:
-            place = {key: p.pop(key) for key in ("instance_ids", "group", "count", "cluster") if key in p}
+            place: Params = {key: p.pop(key) for key in ("instance_ids", "group", "count", "cluster") if key in p}
             entities = [node.instance_id for _, node in self._choose(place)]
-        moments = {key: read_moment(p.pop(key), key).at(self.core.now) for key in ("starts", "ends") if key in p}
+        moments: Params = {key: read_moment(p.pop(key), key).at(self.core.now) for key in ("starts", "ends") if key in p}
         known = ("event", "code", "status", "pages", "copies", "effect")
         options: Params = {key: p.pop(key) for key in known if key in p}
         _nothing_left(p)
