@@ -15,6 +15,7 @@ from roundhouse.errors import BadInput
 from roundhouse.line.incident import Incident, IncidentState
 from roundhouse.steps.words import OUTCOMES, duration
 
+DAYS, OPEN_DAYS = 7.0, 90.0  # maintenance is announced weeks ahead, and its incidents are open until then
 TONES = {IncidentState.CLOSED: "dim", IncidentState.HELD: "yellow", IncidentState.APPROVAL: "cyan"}
 
 
@@ -39,9 +40,11 @@ def table_of(incidents: list[Incident]) -> Table:
     return table
 
 
-def listing(deployment: Deployment, days: float, only_open: bool, as_json: bool, out: Console) -> None:
-    """Incidents opened in the last `days` days; JSON is a list of whole records."""
+def listing(deployment: Deployment, days: float | None, only_open: bool, as_json: bool, out: Console) -> None:
+    """Incidents opened in the last `days` days; without a number 7, or 90 for open ones. JSON is a list of records."""
     deployment.check_account()
+    if days is None:
+        days = OPEN_DAYS if only_open else DAYS
     since = datetime.now(UTC) - timedelta(days=days)
     found = list(deployment.incidents.of_cluster(deployment.cluster, since))
     if only_open:

@@ -82,7 +82,7 @@ def rehearse(
 @app.command()
 def status(
     environment: Env,
-    watch: Annotated[bool, typer.Option("--watch", help="Refresh until interrupted or done.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Refresh until Ctrl-C.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show the cluster's creation, its open incidents, the breaker and the pause switch."""
@@ -92,7 +92,7 @@ def status(
 @app.command()
 def incidents(
     environment: Env,
-    days: Annotated[float, typer.Option(help="How far back.")] = 7,
+    days: Annotated[float | None, typer.Option(help="How far back.", min=0, show_default="7; 90 with --open")] = None,
     only_open: Annotated[bool, typer.Option("--open", help="Only those that are not closed.")] = False,
     as_json: Json = False,
 ) -> None:

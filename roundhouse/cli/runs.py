@@ -14,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from roundhouse import codec
-from roundhouse.cli.incidents import table_of
+from roundhouse.cli.incidents import OPEN_DAYS, table_of
 from roundhouse.cli.rehearsals import reason
 from roundhouse.cli.rehearsals import words as rehearsal_words
 from roundhouse.cli.wiring import Deployment
+from roundhouse.contracts.executions import ExecutionState
 from roundhouse.errors import Refused, RoundhouseError
 from roundhouse.line.incident import Incident, IncidentState
 from roundhouse.ports import Run
@@ -52,15 +53,26 @@ def create(
 
 
 def follow(deployment: Deployment, run_id: str, out: Console) -> int:
-    """Show the run until it ends."""
+    """Show the run until it ends, or until its execution has: one that is stopped writes no end into its record."""
+    machine = deployment.state_machine_arn("create_cluster")
     with Live(console=out, refresh_per_second=4, transient=False) as live:
         while True:
+            state = deployment.workflows.status(machine, run_id)  # first: the record is final once it has ended
             run = deployment.runs.get(deployment.cluster)
             if run is not None and run.run_id == run_id:
                 live.update(draw_run(run, _contract(deployment)))
                 if run.status in ENDED:
                     return ENDED[run.status]
+            if state not in {None, ExecutionState.RUNNING}:
+                break
             time.sleep(REFRESH_S)
+    if run is not None and run.run_id != run_id:
+        out.print(f"{run_id} has ended: {run.run_id} has the cluster now, see `roundhouse status`", markup=False)
+    else:
+        how = f"its execution is {str(state).replace('_', ' ')}"
+        again = f"`roundhouse create -e {deployment.environment.name}` goes on"
+        out.print(f"{run_id} has ended without a result: {how}. {again}", markup=False, soft_wrap=True)
+    return ENDED["failed"]
 
 
 def status(deployment: Deployment, watch: bool, as_json: bool, out: Console) -> int:
@@ -84,7 +96,7 @@ def _contract(deployment: Deployment) -> int:
 
 
 def _open_incidents(deployment: Deployment) -> list[Incident]:
-    since = datetime.now(UTC) - timedelta(days=90)  # maintenance is announced weeks ahead
+    since = datetime.now(UTC) - timedelta(days=OPEN_DAYS)
     found = deployment.incidents.of_cluster(deployment.cluster, since)
     return [each for each in found if each.state is not IncidentState.CLOSED]
 

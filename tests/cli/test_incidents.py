@@ -150,3 +150,11 @@ def test_no_incidents_is_said(deployment: MemoryDeployment, shell: Shell) -> Non
     deployment.incidents.put(OPEN)  # long ago
     ended = shell("incidents", "-e", "demo", "--days", "0.5")
     assert (ended.code, ended.out.strip()) == (0, "no incidents of train-demo in the last 0.5 days")
+
+
+def test_open_incidents_are_listed_however_long_they_wait(deployment: MemoryDeployment, shell: Shell) -> None:
+    announced = replace(OPEN, opened_at=datetime.now(UTC) - timedelta(days=30))
+    deployment.incidents.put(announced)
+    assert announced.incident_id in shell("incidents", "-e", "demo", "--open").out
+    assert announced.incident_id not in shell("incidents", "-e", "demo").out
+    assert "last 3 days" in shell("incidents", "-e", "demo", "--open", "--days", "3").out

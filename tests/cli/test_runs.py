@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from roundhouse.cli.runs import ENDED, draw_run
+from roundhouse.contracts.executions import ExecutionState
 from roundhouse.errors import StoreFailure
 from roundhouse.line.breaker import BreakerState, BreakerStatus
 from roundhouse.ports import Pause, Run, StageRecord
@@ -113,3 +114,21 @@ def test_create_follows_its_run_to_the_end(status: str, code: int, deployment: M
     ended = shell("create", "-e", "demo", "--run-id", "run-1")
     assert ended.code == code
     assert "44 of 64 Running" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        (None, "ended without a result: its execution is aborted. `roundhouse create -e demo` goes on"),
+        (RUN, "ended without a result: its execution is aborted. `roundhouse create -e demo` goes on"),
+        (replace(RUN, run_id="run-2"), "run-1 has ended: run-2 has the cluster now"),
+    ],
+)
+def test_create_does_not_follow_an_execution_that_somebody_stopped(
+    record: Run | None, told: str, deployment: MemoryDeployment, shell: Shell
+) -> None:
+    if record is not None:
+        deployment.runs.put(record)
+    deployment.workflows.ended["run-1"] = ExecutionState.ABORTED  # type: ignore[attr-defined]
+    ended = shell("create", "-e", "demo", "--run-id", "run-1")
+    assert (ended.code, told in ended.out) == (1, True), ended.out
