@@ -313,3 +313,14 @@ def test_what_was_only_observed_is_taken_up_by_a_rule_that_says_more(mode: Mode,
     _, first = took([], window())
     assert first is not None
     assert took([close(first, Outcome.OBSERVED, NOW, "")], window(), mode)[0] is wanted
+
+
+def test_what_was_observed_and_then_denied_is_not_asked_again_by_a_copy() -> None:
+    _, first = took([], window())
+    assert first is not None
+    observed = close(first, Outcome.OBSERVED, NOW, "")
+    _, second = took([observed], window(), Mode.ASK)
+    assert second is not None
+    denied = close(second, Outcome.DENIED, NOW, "left in use")
+    for known in ([observed, denied], [denied, observed]):
+        assert took(known, window(), Mode.ASK)[0] is IntakeVerdict.NOTE

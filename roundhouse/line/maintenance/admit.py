@@ -24,7 +24,8 @@ def admit(window: Window, node: Node, known: Sequence[Incident], mode: Mode, clu
         if joined is current:
             return Intake(IntakeVerdict.IGNORE, current, f"{current.incident_id} knows this window")
         return Intake(IntakeVerdict.JOIN, joined, f"joins {current.incident_id}: {window.in_words}")
-    ended = next((i for i in known if any(e.event_id == window_id(window) for e in i.evidence)), None)
+    about = [i for i in known if any(e.event_id == window_id(window) for e in i.evidence)]
+    ended = max(about, key=lambda i: i.occurrence, default=None)  # one that was observed may have had a successor
     if ended is not None and not (ended.outcome is Outcome.OBSERVED and mode is not Mode.OBSERVE):
         return Intake(IntakeVerdict.NOTE, None, f"{ended.incident_id} has dealt with this window ({ended.outcome})")
     occurrence = 1 + max((i.occurrence for i in known), default=0)
