@@ -94,9 +94,9 @@ class HyperpodWriter:
         with translated("BatchReplaceClusterNodes"):
             return _answer(self._client.batch_replace_cluster_nodes(ClusterName=name, NodeIds=list(instance_ids)))
 
-    def delete_cluster(self, name: str) -> None:
+    def delete_cluster(self, arn: str) -> None:
         with translated("DeleteCluster"):
-            self._client.delete_cluster(ClusterName=name)
+            self._client.delete_cluster(ClusterName=arn)
 
 
 def client_token(text: str) -> str:

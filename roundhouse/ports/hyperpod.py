@@ -61,8 +61,9 @@ class ClusterWriter(Protocol):
     def replace(self, name: str, instance_ids: Sequence[str]) -> BatchAnswer:
         """BatchReplaceClusterNodes; at most 25 ids. Destroys the disks; keeps logical id and host name."""
 
-    def delete_cluster(self, name: str) -> None:
-        """DeleteCluster. Customer file systems are not touched. Raises NotFound, Conflict."""
+    def delete_cluster(self, arn: str) -> None:
+        """DeleteCluster of the very cluster with that ARN, whatever has its name by now. Customer file systems are not
+        touched. Raises NotFound, Conflict."""
 
 
 class NodeTest(Protocol):

@@ -174,11 +174,11 @@ def test_reboot(sagemaker: Any) -> None:
 
 def test_delete_cluster(sagemaker: Any) -> None:
     client, stub = sagemaker
-    stub.add_response("delete_cluster", {"ClusterArn": ARN}, {"ClusterName": NAME})
-    HyperpodWriter(client).delete_cluster(NAME)
+    stub.add_response("delete_cluster", {"ClusterArn": ARN}, {"ClusterName": ARN})
+    HyperpodWriter(client).delete_cluster(ARN)
     stub.add_client_error("delete_cluster", "ConflictException")
     with pytest.raises(Conflict):
-        HyperpodWriter(client).delete_cluster(NAME)
+        HyperpodWriter(client).delete_cluster(ARN)
 
 
 @pytest.mark.parametrize("amount", [-1, 0, 51])

@@ -195,9 +195,9 @@ class FakeCluster:
     def replace(self, name: str, instance_ids: Sequence[str]) -> BatchAnswer:
         return self._repair("replace", name, instance_ids)
 
-    def delete_cluster(self, name: str) -> None:
-        lost = self._calling("delete_cluster", name)
-        self._exists(name)
+    def delete_cluster(self, arn: str) -> None:
+        lost = self._calling("delete_cluster", arn)
+        self._exists(arn)
         self.status, self.nodes, self.groups = "", [], {}
         self._answer(lost)
 

@@ -67,10 +67,10 @@ class FakeClusters:
         self._answer("create")
         return arn
 
-    def delete_cluster(self, name: str) -> None:
+    def delete_cluster(self, arn: str) -> None:
         self._stumble("delete")
-        found = self._at(name)
-        self.deleted.append(name)
+        found = self._at(arn)
+        self.deleted.append(arn)
         if self.deaf:
             self.deaf -= 1
         else:

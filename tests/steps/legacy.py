@@ -132,10 +132,10 @@ class LegacyCluster(CountedCluster):
         self._idle("BatchDeleteClusterNodes")
         return super().delete_nodes(name, instance_ids)
 
-    def delete_cluster(self, name: str) -> None:
+    def delete_cluster(self, arn: str) -> None:
         if self.status not in {"InService", "Failed", ""}:
             raise Conflict(f"the cluster is {self.status}")
-        super().delete_cluster(name)
+        super().delete_cluster(arn)
 
     # Parts -----------------------------------------------------------------------------------------------------
     def _repair(self, operation: str, name: str, instance_ids: Sequence[str]) -> BatchAnswer:

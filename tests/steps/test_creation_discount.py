@@ -24,7 +24,8 @@ def test_lost_at_stage_one_and_silence_deletes_the_cluster_and_no_storage() -> N
     assert execution.status == "SUCCEEDED"
     assert record(world).status == "rolled_back"
     assert world.cluster.status == ""
-    assert [c.operation for c in world.cluster.calls][-1] == "delete_cluster"
+    last = world.cluster.calls[-1]
+    assert (last.operation, last.arguments) == ("delete_cluster", (world.cluster.arn,))  # the very one that was judged
     [question] = world.told(NoticeKind.APPROVAL_ASKED)
     assert "LOST" in question.title
     assert "500 USD" in question.facts["Cap"]

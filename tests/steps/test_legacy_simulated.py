@@ -119,8 +119,8 @@ class Simulated(CountedCluster):
     def replace(self, name: str, instance_ids: Sequence[str]) -> BatchAnswer:
         return self.writer.replace(name, instance_ids)
 
-    def delete_cluster(self, name: str) -> None:
-        self.writer.delete_cluster(name)
+    def delete_cluster(self, arn: str) -> None:
+        self.writer.delete_cluster(arn)
 
     def counts_sent(self) -> list[tuple[str, int | None]]:
         """Calls that changed the cluster as a whole, with the workers' count where they name one."""

@@ -273,5 +273,5 @@ def _delete_cluster(run: Run, cluster: Cluster, works: Works) -> None:
         )
     )
     with suppress(NotFound):
-        works.writer.delete_cluster(spec.cluster)
+        works.writer.delete_cluster(cluster.arn)  # by ARN: the name may have come to mean another cluster
     works.ledger.put(replace(entry, state=LedgerState.CALLED, updated_at=now))
