@@ -206,7 +206,9 @@ class Control:
         if entities is None:
             place: Params = {key: p.pop(key) for key in ("instance_ids", "group", "count", "cluster") if key in p}
             entities = [node.instance_id for _, node in self._choose(place)]
-        moments: Params = {key: read_moment(p.pop(key), key).at(self.core.now) for key in ("starts", "ends") if key in p}
+        moments: Params = {
+            key: read_moment(p.pop(key), key).at(self.core.now) for key in ("starts", "ends") if key in p
+        }
         known = ("event", "code", "status", "pages", "copies", "effect")
         options: Params = {key: p.pop(key) for key in known if key in p}
         _nothing_left(p)
