@@ -48,7 +48,8 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     def take(record: Mapping[str, Any]) -> None:
         envelope = envelope_of(record["body"])
         again = int(record.get("attributes", {}).get("ApproximateReceiveCount", 2)) > 1
-        heard = hearing.take(envelope) if envelope.get("source") == HEALTH_SOURCE else intake.take(envelope, again)
+        taker = hearing if envelope.get("source") == HEALTH_SOURCE else intake
+        heard = taker.take(envelope, again)
         for told in heard:
             runtime.logger.info(told, message_id=record["messageId"])
 

@@ -20,6 +20,7 @@ SOURCE = "aws.health"
 DETAIL_TYPE = "AWS Health Event"
 CLOSED = "closed"
 _RANK = {"upcoming": 0, "open": 1, CLOSED: 2}  # of two messages of the same second the one that is further on counts
+_YEARS = 2000, 2199  # a time outside of them is a placeholder
 _SETTLED = frozenset({"RESOLVED", "UNIMPAIRED"})
 
 
@@ -168,11 +169,13 @@ def _count(detail: Mapping[str, Any], key: str) -> int:
 
 
 def _moment(detail: Mapping[str, Any], key: str) -> datetime | None:
-    """RFC 1123 (`Sat, 16 May 2026 05:01:10 GMT`), as Health writes it, or ISO 8601; None when absent."""
+    """RFC 1123 (`Sat, 16 May 2026 05:01:10 GMT`), as Health writes it, or ISO 8601; None when absent, or when it stands
+    for none: the first or the last day that a calendar knows, with which nobody can reckon."""
     value = optional_text(detail, key)
     if value is None:
         return None
     try:
-        return moment(parsedate_to_datetime(value).isoformat(), f"detail.{key}")
+        at = moment(parsedate_to_datetime(value).isoformat(), f"detail.{key}")
     except (ValueError, TypeError, OverflowError):
-        return moment(value, f"detail.{key}")
+        at = moment(value, f"detail.{key}")
+    return at if _YEARS[0] <= at.year <= _YEARS[1] else None

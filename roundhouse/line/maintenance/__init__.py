@@ -3,7 +3,7 @@
 from roundhouse.line.maintenance.admit import admit
 from roundhouse.line.maintenance.decide import DUE, Mind, Move, applied, decide, in_window
 from roundhouse.line.maintenance.facts import Facts, Other, entry
-from roundhouse.line.maintenance.window import LONGEST, OPEN_END, Window, ahead, events_of, window_id
+from roundhouse.line.maintenance.window import LONGEST, OPEN_END, Window, ahead, events_of, heard_last, window_id
 
 __all__ = [
     "DUE",
@@ -20,6 +20,7 @@ __all__ = [
     "decide",
     "entry",
     "events_of",
+    "heard_last",
     "in_window",
     "window_id",
 ]

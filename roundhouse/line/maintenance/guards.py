@@ -35,6 +35,9 @@ def elsewhere(facts: Facts, view: View) -> Decision | None:
     if facts.repair:
         reason = f"{facts.repair} repairs this node: that comes first"
         return Decision(Verdict.WAIT, reason, guard=Guard.IN_HAND, wait_s=poll)
+    if patched := view.cluster.patching(view.group):
+        reason = f"HyperPod is patching ({patched}): it is not drained meanwhile"
+        return Decision(Verdict.WAIT, reason, guard=Guard.PATCHING, wait_s=poll)
     if view.slurm is None or view.slurm_node is None:
         return None
     said = bare_reason(view.slurm_node.reason)[:80]

@@ -62,6 +62,17 @@ def events_of(incident: Incident) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def heard_last(incident: Incident, event: str) -> Window | None:
+    """The newest window of that Health event that the incident was told of, as its evidence has kept it: without the
+    end. None when it was told of none."""
+    told = [e for e in incident.evidence if e.source == Source.AWS_HEALTH and e.event_id.startswith(f"{event}@")]
+    if not told:
+        return None
+    last = max(told, key=lambda e: (e.at, e.event_id))
+    starts = datetime.fromisoformat(last.event_id.partition("@")[2])
+    return Window(event, incident.instance_id, last.code, starts, None, last.at)
+
+
 def event_of(window: Window, node: Node, cluster: str, now: datetime) -> Event:
     """The window in the one shape that every signal takes."""
     return Event(

@@ -9,7 +9,7 @@ from typing import Any
 from roundhouse.line.approval import ApprovalStatus
 from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Incident, IncidentState, target_instance
-from roundhouse.line.maintenance import Facts, Other, Window, ahead, events_of, window_id
+from roundhouse.line.maintenance import Facts, Other, Window, ahead, events_of, heard_last, window_id
 from roundhouse.line.policy import Policy
 from roundhouse.ports import (
     ApprovalStore,
@@ -21,7 +21,7 @@ from roundhouse.ports import (
 )
 from roundhouse.steps import guard, look
 from roundhouse.steps.people.questions import BEFORE, question_number, repair_approval_id
-from roundhouse.triage.maintenance import windows
+from roundhouse.triage.maintenance import Maintenance, windows
 
 BACK = timedelta(days=90)  # Health announces weeks ahead
 
@@ -40,7 +40,7 @@ class Gathering:
 
     def facts(self, incident: Incident, now: datetime) -> Facts:
         """The facts of one incident now. What cannot be read is None in them, and stops action."""
-        records: dict[str, tuple[Window, ...]] = {}  # many nodes are named in one event: it is read once
+        records: dict[str, Maintenance | None] = {}  # many nodes are named in one event: it is read once
         announced = self._windows(incident, records)
         known = self.incidents.of_cluster(self.policy.cluster, now - BACK)
         open_ones = [i for i in known if i.state is not IncidentState.CLOSED]
@@ -59,16 +59,21 @@ class Gathering:
             repair=next((i.incident_id for i in open_ones if _repairs(i, incident)), None),
         )
 
-    def _windows(self, incident: Incident, records: dict[str, tuple[Window, ...]]) -> tuple[Window, ...]:
-        """What Health still announces for the incident's instance, by the records that its evidence names."""
+    def _windows(self, incident: Incident, records: dict[str, Maintenance | None]) -> tuple[Window, ...]:
+        """What Health still announces for the incident's instance, by the records that its evidence names; by the
+        evidence itself where a table was set back, and the record is gone or older than what the incident has heard."""
+        found: list[Window] = []
         for key in events_of(incident):
             if key not in records:
-                record = self.maintenances.get(key)
-                records[key] = windows(record) if record is not None else ()
-        found = (w for key in events_of(incident) for w in records[key])
-        return tuple(w for w in found if w.instance_id == incident.instance_id)
+                records[key] = self.maintenances.get(key)
+            record, last = records[key], heard_last(incident, key)
+            if last is not None and (record is None or record.change.updated < last.updated):
+                found.append(last)
+            elif record is not None:
+                found += [w for w in windows(record) if w.instance_id == incident.instance_id]
+        return tuple(found)
 
-    def _other(self, incident: Incident, records: dict[str, tuple[Window, ...]], now: datetime) -> Other:
+    def _other(self, incident: Incident, records: dict[str, Maintenance | None], now: datetime) -> Other:
         window = next(iter(ahead(self._windows(incident, records), now)), None)
         return Other(
             incident.instance_id,

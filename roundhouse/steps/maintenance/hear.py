@@ -6,7 +6,7 @@ into the record of its event, and whatever follows is made of the record as a wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count
@@ -18,7 +18,7 @@ from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Incident, IncidentState, IntakeVerdict, incident_key
 from roundhouse.line.maintenance import Window, admit, ahead
 from roundhouse.line.policy import Policy
-from roundhouse.line.state import Cluster, Node
+from roundhouse.line.state import GONE, Cluster, Node
 from roundhouse.ports import (
     ApprovalStore,
     ClusterReader,
@@ -38,6 +38,7 @@ from roundhouse.triage import aws_health
 from roundhouse.triage.aws_health import HealthNotice
 from roundhouse.triage.maintenance import Maintenance, key_of, windows, with_notice
 
+_EMPTY = {GONE, "Creating", "Deleting"}  # a cluster that may well list no node
 KEPT = 20  # ids of messages to people
 NOT_SAID = ("EC2", "SAGEMAKER")  # services whose maintenance may be about our nodes although it does not name them
 
@@ -58,11 +59,12 @@ class Hearing:
     policy: Policy
     now: datetime
 
-    def take(self, envelope: dict[str, Any]) -> list[str]:
+    def take(self, envelope: dict[str, Any], again: bool = True) -> list[str]:
         """Take one envelope of AWS Health. What became of it, in words.
 
-        Raises MalformedEvent for what is not what it should be, Unavailable while HyperPod cannot be read: nobody
-        can say then whose instances these are, and the message comes again.
+        Raises MalformedEvent for what is not what it should be, Unavailable while HyperPod cannot be read or lists
+        nothing: nobody can say then whose instances these are, and the message comes again. Also when it does not come
+        `again` and names an instance that is not listed: one list that omits a node may only lag.
         """
         notice = aws_health.read(envelope)
         if notice is None:
@@ -71,13 +73,16 @@ class Hearing:
             return [f"{notice.code} is of category {notice.category!r}: information only"]
         record = self._kept(notice)
         cluster = look.live(self.reader, self.control, self.policy, self.now)
-        if cluster is None:
+        if cluster is None or (not cluster.nodes and cluster.status not in _EMPTY):
             raise Unavailable("HyperPod could not be read: whose instances Health names is not known")
+        announced = ahead(windows(record), self.now)
         named = {e: n for e in record.change.entities if (n := cluster.by_instance(e)) is not None}
-        coming = [w for w in ahead(windows(record), self.now) if w.instance_id in named]
+        coming = [w for w in announced if w.instance_id in named]
         told = [self._window(window, named[window.instance_id]) for window in coming]
-        told += self._gone_off(record, {w.instance_id for w in coming})
-        self._tell(record, cluster, named, coming)
+        told += self._gone_off(record, {w.instance_id for w in announced})
+        self._tell(record, cluster, named, announced)
+        if not again and any(w.instance_id.startswith("i-") and w.instance_id not in named for w in announced):
+            raise Unavailable("Health names instances that HyperPod does not list, and one list may lag: read again")
         missing = len(record.change.missing_pages)
         note = f"; {missing} pages have not come yet" if missing else ""
         return told or [
@@ -151,16 +156,17 @@ class Hearing:
             return False
         return withdraw(incident.asked, why, approvals=self.approvals, settle=self.settle, now=self.now)
 
-    def _tell(self, record: Maintenance, cluster: Cluster, named: dict[str, Node], coming: list[Window]) -> None:
-        """One message to people for what is new: other windows, more nodes, or that it is off."""
+    def _tell(self, record: Maintenance, cluster: Cluster, named: dict[str, Node], coming: Sequence[Window]) -> None:
+        """One message to people for what is new: other windows, more nodes, or that it is off. While a window lies
+        ahead it is not off, though no node be listed for it."""
         change = record.change
-        nodes = [named[w.instance_id] for w in coming]
+        nodes = [named[w.instance_id] for w in coming if w.instance_id in named]
         if change.starts is None and not change.closed:
             nodes = list(named.values())
         whole = bool({cluster.arn, cluster.name} & set(change.entities)) and not change.closed
         unnamed = not change.entities and change.service.startswith(NOT_SAID) and not change.closed
         ended = not (nodes or whole or unnamed)
-        if ended and (not record.announced or (change.starts is not None and change.starts <= self.now)):
+        if ended and (coming or not record.announced or (change.starts is not None and change.starts <= self.now)):
             return  # nobody knows of it, or it has run its course: each node's end is told where something was done
         mode = self.policy.rule(CauseClass.MAINTENANCE).mode
         notice = words.announced(record, cluster, nodes, mode, ended=ended)
