@@ -79,7 +79,13 @@ def _false_alarm(house: House, op: Op) -> None:
     if (node := _standing(house, op)) and node.instance_id:
         instance = node.instance_id
         house.bus.health(instance, "Unhealthy")
-        house.later(30 + op.number, lambda: house.bus.health(instance, "Healthy"))
+        house.later(30 + op.number, lambda: _withdrawn(house, instance))
+
+
+def _withdrawn(house: House, instance: str) -> None:
+    """HyperPod takes a false alarm back, unless the node has really broken meanwhile."""
+    if instance not in house.cluster.faults:
+        house.bus.health(instance, "Healthy")
 
 
 def _storm(house: House, op: Op) -> None:
