@@ -68,7 +68,7 @@ def explain(deployment: Deployment, incident_id: str, as_json: bool, out: Consol
         out.print_json(codec.to_json(incident))
         return
     for line in story(incident):
-        out.print(line, markup=False)
+        out.print(line, markup=False, soft_wrap=True)  # ids and paths are copied from it
 
 
 def story(incident: Incident) -> list[str]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 
 from roundhouse.build.rehearsal import REASON_LEAST, Rehearsal, Result
-from roundhouse.cli.wiring import Deployment
+from roundhouse.cli.wiring import Deployment, execution_name
 from roundhouse.contracts.executions import ExecutionState
 from roundhouse.errors import BadInput, Refused
 
@@ -25,7 +25,7 @@ def rehearse(deployment: Deployment, rehearsal_id: str | None, wait: bool, out: 
     deployment.check_account()
     switch = deployment.control.pause()
     if switch is not None:
-        raise Refused(f"paused by {switch.by}: {switch.why}; `roundhouse resume` first")
+        raise deployment.paused(switch)
     now = datetime.now(UTC)
     newest = deployment.rehearsals.newest()
     if newest is not None and newest.under_way and not newest.abandoned(now):
@@ -33,7 +33,7 @@ def rehearse(deployment: Deployment, rehearsal_id: str | None, wait: bool, out: 
             f"rehearsal {newest.rehearsal_id} is under way since {newest.started_at:%Y-%m-%d %H:%M} UTC: wait for its "
             "end. One whose execution was stopped is cleared away within the hour"
         )
-    name = rehearsal_id or f"rehearsal-{now:%Y%m%dT%H%M%SZ}"
+    name = execution_name(rehearsal_id, "--id") if rehearsal_id else f"rehearsal-{now:%Y%m%dT%H%M%SZ}"
     machine = deployment.state_machine_arn(MACHINE)
     if not deployment.workflows.start(machine, name, {"by": deployment.caller()}):
         raise Refused(f"rehearsal {name} was started before: leave --id out to begin a new one")

@@ -17,7 +17,7 @@ from roundhouse import codec
 from roundhouse.cli.incidents import OPEN_DAYS, table_of
 from roundhouse.cli.rehearsals import reason
 from roundhouse.cli.rehearsals import words as rehearsal_words
-from roundhouse.cli.wiring import Deployment
+from roundhouse.cli.wiring import Deployment, execution_name
 from roundhouse.contracts.executions import ExecutionState
 from roundhouse.errors import Refused, RoundhouseError
 from roundhouse.line.incident import Incident, IncidentState
@@ -40,8 +40,8 @@ def create(
     deployment.check_account()
     switch = deployment.control.pause()
     if switch is not None:
-        raise Refused(f"paused by {switch.by}: {switch.why}; `roundhouse resume` first")
-    name = run_id or f"{deployment.cluster}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        raise deployment.paused(switch)
+    name = execution_name(run_id, "--run-id") if run_id else f"{deployment.cluster}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     given: dict[str, object] = {"run_id": name}
     if (why := reason(unrehearsed)) is not None:
         given["unrehearsed"] = {"why": why, "by": deployment.caller()}

@@ -21,7 +21,7 @@ def pause(deployment: Deployment, why: str, out: Console) -> None:
     switch = Pause(by=deployment.caller(), why=why, since=datetime.now(UTC))
     deployment.control.set_pause(switch)
     deployment.outbox.tell(_notice(deployment, switch, NoticeKind.PAUSED, "Automatic action is paused", why))
-    out.print(f"paused {deployment.environment.name}: nothing acts until `roundhouse resume`")
+    out.print(f"paused {deployment.environment.name}: nothing acts until `roundhouse resume`", soft_wrap=True)
 
 
 def resume(deployment: Deployment, why: str, out: Console) -> None:
@@ -33,7 +33,8 @@ def resume(deployment: Deployment, why: str, out: Console) -> None:
     deployment.control.set_pause(None)
     switch = Pause(by=deployment.caller(), why=why, since=datetime.now(UTC))
     deployment.outbox.tell(_notice(deployment, switch, NoticeKind.RESUMED, "Automatic action goes on", why))
-    out.print(f"resumed {deployment.environment.name}, paused since {known.since:%Y-%m-%d %H:%M} UTC by {known.by}")
+    since = f"{known.since:%Y-%m-%d %H:%M} UTC by {known.by}"
+    out.print(f"resumed {deployment.environment.name}, paused since {since}", soft_wrap=True)
 
 
 def _notice(deployment: Deployment, switch: Pause, kind: NoticeKind, title: str, why: str) -> Notice:

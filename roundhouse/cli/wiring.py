@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from roundhouse import ports
 from roundhouse.contracts import names as contract
 from roundhouse.environment import Environment, load
-from roundhouse.errors import BadInput
+from roundhouse.errors import BadInput, Refused
 
 ENVIRONMENTS = Path(os.environ.get("ROUNDHOUSE_ENVIRONMENTS", "environments"))
 
@@ -23,6 +24,13 @@ def environment_file(name: str) -> Path:
         known = ", ".join(sorted(each.stem for each in ENVIRONMENTS.glob("*.toml"))) or "none"
         raise BadInput(f"no environment file {path}: there are {known} in {ENVIRONMENTS}/")
     return path
+
+
+def execution_name(given: str, option: str) -> str:
+    """A name that Step Functions takes for an execution. Raises BadInput."""
+    if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", given) is None:
+        raise BadInput(f"{option} {given!r} is no name: 1 to 80 letters, digits, hyphens and underscores")
+    return given
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,11 @@ class Deployment:
     @property
     def names(self) -> contract.Names:
         return contract.Names(self.environment.name)
+
+    def paused(self, switch: ports.Pause) -> Refused:
+        """What to say of a command that starts something while people have paused us."""
+        again = f'`roundhouse resume -e {self.environment.name} --why "…"`'
+        return Refused(f"paused by {switch.by} since {switch.since:%Y-%m-%d %H:%M} UTC: {switch.why}; {again} first")
 
     @property
     def cluster(self) -> str:

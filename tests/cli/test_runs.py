@@ -132,3 +132,12 @@ def test_create_does_not_follow_an_execution_that_somebody_stopped(
     deployment.workflows.ended["run-1"] = ExecutionState.ABORTED  # type: ignore[attr-defined]
     ended = shell("create", "-e", "demo", "--run-id", "run-1")
     assert (ended.code, told in ended.out) == (1, True), ended.out
+
+
+@pytest.mark.parametrize("command", [("create", "--run-id"), ("rehearse", "--id")])
+def test_a_name_that_step_functions_would_not_take_is_refused(
+    command: tuple[str, str], deployment: MemoryDeployment, shell: Shell
+) -> None:
+    ended = shell(command[0], "-e", "demo", command[1], "my run!")
+    assert (ended.code, deployment.workflows.started) == (2, {})  # type: ignore[attr-defined]
+    assert f"error: {command[1]} 'my run!' is no name" in ended.err
