@@ -238,5 +238,6 @@ def _systemic(state: BreakerState, limits: BreakerLimits, cluster_target: int, n
             return f"{len(nodes)} nodes with cause {cause} within {minutes} min: suspect the network or a change"
     everyone: set[str] = set().union(*by_cause.values()) if by_cause else set()
     if len(everyone) >= 2 and cluster_target and 2 * len(everyone) > cluster_target:
-        return f"{len(everyone)} of {cluster_target} nodes in trouble within {minutes} min: suspect the network"
+        size = f"more than half of a cluster of {cluster_target}"  # and more than all of it while one is rolled back
+        return f"{len(everyone)} nodes in trouble within {minutes} min, {size}: suspect the network"
     return ""
