@@ -96,7 +96,11 @@ def play(
         _report(house, checks, REPOSITORY / report, console)
         if keep:
             progress.stop()
-            console.print(f"Slack: {house.slack.page_url}   AWS: {house.aws.endpoint}   Ctrl-C ends it.")
+            console.print(f"Slack: {house.slack.page_url}   Ctrl-C ends it. Commands meet it in another terminal after")
+            keys = "AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
+            console.print(
+                f"export AWS_ENDPOINT_URL={house.aws.endpoint} {keys} ROUNDHOUSE_ENVIRONMENT=demo", soft_wrap=True
+            )
             signal.pause()
     return 1 if checks.failed else 0
 
