@@ -9,6 +9,8 @@ from roundhouse.line.incident import Incident, IncidentState, target_instance
 from roundhouse.line.slurm import parse_state
 from roundhouse.line.state import SlurmSnapshot
 
+DRAIN = "drain"  # name of the step from the order to the end of our drain
+
 
 def after_snapshot(incident: Incident, snapshot: SlurmSnapshot) -> Incident:
     """The incident as the snapshot shows its drain; the very same object when that tells nothing new.
@@ -22,6 +24,8 @@ def after_snapshot(incident: Incident, snapshot: SlurmSnapshot) -> Incident:
     if node is None or node.instance_id not in {None, target_instance(incident)}:
         return incident
     state = parse_state(node.state)
+    if any(s.name == DRAIN and s.ended_at is None and snapshot.taken_at < s.started_at for s in incident.steps):
+        return incident  # from before this drain: it may show an earlier one
     if owner(node.reason) == incident.incident_id and state.draining:
         return incident if incident.drain_seen_at else replace(incident, drain_seen_at=snapshot.taken_at)
     seen = incident.drain_seen_at

@@ -15,6 +15,7 @@ from roundhouse.line.policy import Mode
 from roundhouse.triage.maintenance import Maintenance
 from tests.steps.health import HOUR, maintained, message, windows_of
 from tests.steps.samples import health, worker
+from tests.steps.test_maintenance_others import Slurm
 from tests.steps.test_repair import answering, verbs
 from tests.steps.world import T0, World
 
@@ -128,3 +129,29 @@ def test_while_hyperpod_patches_nobody_is_asked_again_and_again() -> None:
     world.run(for_s=timedelta(minutes=30).total_seconds())
     assert len([n for n in world.told(NoticeKind.APPROVAL_ASKED) if node in n.title]) == 1
     assert verbs(world) == [("cordon", node)]
+
+
+def test_a_second_drain_that_the_agent_takes_late_is_not_taken_for_one_that_people_undid() -> None:
+    world = maintained()
+    node, slurm = worker(world, 3), Slow(world)
+    for minute in range(2 * 1440, 4 * 1440):
+        world.later(60 * minute, lambda: None)
+    world.take(message(world, [node]))
+    moved: dict[str, Any] = {"starts": 3 * DAY, "ends": 3 * DAY + HOUR, "communication": "c-2"}
+    world.later((DAY - HOUR).total_seconds(), lambda: world.take(message(world, [node], **moved)))
+    world.run()
+    assert [verb for verb, _ in verbs(world)] == ["cordon", "resume", "cordon", "resume"]
+    assert world.agent.commands[3].issued_at > T0 + 3 * DAY + HOUR
+    assert windows_of(world, node)[0].outcome is Outcome.RETURNED
+    assert slurm.reasons == {}
+
+
+class Slow(Slurm):
+    """An agent that takes its commands a minute and a half after they were sent."""
+
+    def report(self) -> None:
+        sent = list(self.world.agent.commands)
+        due = [c for c in sent if c.issued_at + timedelta(seconds=90) <= self.world.now]
+        self.world.agent.commands[:] = due
+        super().report()
+        self.world.agent.commands[:] = sent

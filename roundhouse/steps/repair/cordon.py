@@ -9,6 +9,7 @@ from typing import Any
 from roundhouse.contracts.commands import REASON_PREFIX, Command, Verb
 from roundhouse.errors import Unavailable
 from roundhouse.line.breaker import BreakerEntry
+from roundhouse.line.drains import DRAIN as DRAIN
 from roundhouse.line.incident import Incident, begin_step, end_step, target_instance
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster
@@ -16,7 +17,6 @@ from roundhouse.ports import AgentQueue, BreakerStore, IncidentStore, Outbox
 from roundhouse.steps import guard
 from roundhouse.steps.revise import revise
 
-DRAIN = "drain"
 KEEPS_DRAIN = {"human", "error", "inconclusive"}  # what failed or was not proved stays out of service
 
 
@@ -98,7 +98,8 @@ def resume(
         ended = (
             end_step(current, DRAIN, now) if any(s.name == DRAIN and not s.ended_at for s in current.steps) else current
         )
-        return replace(end_step(ended, "resume", now, f"our drain taken back on {instance}"), drained_by_us=False)
+        ended = end_step(ended, "resume", now, f"our drain taken back on {instance}")
+        return replace(ended, drained_by_us=False, drain_seen_at=None)  # a later drain is another one, not seen yet
 
     revise(incidents, incident_id, mark)
     return result
