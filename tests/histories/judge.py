@@ -17,12 +17,12 @@ from roundhouse.contracts.commands import Verb
 from roundhouse.contracts.notices import Notice
 from roundhouse.line.approval import ApprovalStatus
 from roundhouse.line.breaker import BreakerState, BreakerStatus
+from roundhouse.line.drains import DRAIN
 from roundhouse.line.event import Source
 from roundhouse.line.incident import Incident, IncidentState
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Mode, Policy
 from roundhouse.line.state import Cluster, Node, NodeStatus, Pause
-from roundhouse.steps.repair.cordon import DRAIN
 
 if TYPE_CHECKING:
     from tests.histories.house import House

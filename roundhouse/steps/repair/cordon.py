@@ -9,7 +9,7 @@ from typing import Any
 from roundhouse.contracts.commands import REASON_PREFIX, Command, Verb
 from roundhouse.errors import Unavailable
 from roundhouse.line.breaker import BreakerEntry
-from roundhouse.line.drains import DRAIN as DRAIN
+from roundhouse.line.drains import DRAIN
 from roundhouse.line.incident import Incident, begin_step, end_step, target_instance
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster
