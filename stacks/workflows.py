@@ -1,4 +1,4 @@
-"""Workflows: intake, the two state machines, the functions that take their steps, and the line's own metrics."""
+"""Workflows: intake, the state machines, the functions that take their steps, and the line's own metrics."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +14,9 @@ import typer
 from pydantic import BaseModel
 
 from roundhouse.cli.main import app
-from roundhouse.environment import Environment
+from roundhouse.environment import Environment, model
 from roundhouse.environment.problems import DISCOUNTS
+from roundhouse.environment.show import duration
 from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import Outcome
 
@@ -197,6 +199,110 @@ def test_every_key_of_an_environment_file_is_documented_and_no_other() -> None:
     first_cells = re.findall(r"^\| ((?:`[a-z_0-9]+`(?:, )?)+) \|", page, re.MULTILINE)
     rows = {key for cell in first_cells for key in re.findall(r"[a-z_0-9]+", cell)} - set(DISCOUNTS)
     assert rows - keys == set(), "docs/configuration.md has keys that no environment file has"
+
+
+SECTIONS: dict[str, type[BaseModel]] = {
+    "network": model.Network,
+    "cluster": model.Cluster,
+    "groups": model.Group,
+    "waits": model.Waits,
+    "rehearsal": model.Rehearsal,
+    "policy": model.Policy,
+    "rules": model.Rule,
+    "budgets": model.Budget,
+    "breaker": model.Breaker,
+    "slack": model.Slack,
+    "costs": model.Costs,
+    "deployment": model.Deployment,
+}
+# What the code puts into a message from elsewhere.
+FILLED_IN = {
+    "with reason Action:",
+    "FAILED",
+    "INCONCLUSIVE",
+    "rehearsal PASSED",
+    "UNKNOWN: what now?",
+    "differences of",
+}
+
+
+def _defaults(section: type[BaseModel]) -> Iterator[tuple[str, Any]]:
+    """Every key of a section that may be left out, with what it is then; not those of sections in it."""
+    for name, field in section.model_fields.items():
+        if not field.is_required():
+            yield name, field.get_default(call_default_factory=True)
+
+
+def _written(value: Any) -> set[str]:
+    """How an environment file may write a value: a number of seconds as a duration, too."""
+    match value:
+        case bool():
+            return {str(value).lower()}
+        case int() | float():
+            whole = {duration(int(value)), f"{value / 3600:g}h"} if value == int(value) else set()
+            return {f"{value:g}", *whole}
+        case tuple():
+            return {", ".join(str(each) for each in value)}
+        case _:
+            return {str(value)}
+
+
+def documented_defaults(page: str) -> dict[tuple[str, str], str]:
+    """(last word of the section's name in the heading or line above a table, key) → default in italics."""
+    found: dict[tuple[str, str], str] = {}
+    section = ""
+    for line in page.splitlines():
+        if named := re.match(r"(?:## )?`\[+([\w.<>]+)\]+`", line):
+            section = named[1].removesuffix(".<cause>").removesuffix(".<rung>").rpartition(".")[2]
+            found |= {(section, key): value for key, value in re.findall(r"`(\w+)`[^`(]*\(\*([^*]+)\*\)", line)}
+        if (cells := [cell.strip() for cell in line.strip("|").split("|")]) and line.startswith("| `"):
+            keys, values = re.findall(r"`(\w+)`", cells[0]), re.findall(r"\*([^*]+)\*", cells[-1])
+            found |= {(section, key): value for key, value in zip(keys, values, strict=False)}
+    return found
+
+
+def test_documented_defaults_are_those_of_the_model() -> None:
+    told = documented_defaults((ROOT / "docs/configuration.md").read_text())
+    compared = 0
+    for section, kind in SECTIONS.items():
+        for key, value in _defaults(kind):
+            if isinstance(value, BaseModel) or value in (None, (), {}):
+                continue  # a section of its own, or nothing: said in words
+            assert told.get((section, key)) in _written(value), f"{section}.{key} is {value!r} when it is left out"
+            compared += 1
+    assert compared > 40
+
+
+def test_a_wrong_default_is_seen() -> None:
+    page = "## `[waits]`: patience\n\n| key | meaning | default |\n|---|---|---|\n| `poll` | looks | *2m* |\n"
+    assert documented_defaults(page) == {("waits", "poll"): "2m"}
+    assert "2m" not in _written(60)
+    assert "1m" in _written(60)
+
+
+def _said(folder: Path) -> str:
+    """Every text in the code of a folder, one a line, `…` in the place of what is filled in."""
+    texts: list[str] = []
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.JoinedStr):
+                texts.append("".join(str(v.value) if isinstance(v, ast.Constant) else "…" for v in node.values))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.append(node.value)
+    return "\n".join(texts)
+
+
+def test_messages_that_operators_look_up_are_still_sent() -> None:
+    """The fragments between `…` of each message in the index of operating pages. Words that the code puts in from
+    elsewhere are in `FILLED_IN`."""
+    said, index = _said(ROOT / "roundhouse"), (ROOT / "docs/operating/README.md").read_text()
+    rows = re.findall(r"^\| (\*.+?) \|", index, re.MULTILINE)
+    messages = [message for row in rows for message in re.findall(r"\*([^*]+)\*", row)]
+    assert len(messages) > 12
+    for message in messages:
+        fragments = [each.strip() for each in re.split(r"…| / ", message)]
+        lost = [each for each in fragments if each and each not in said and each not in FILLED_IN]
+        assert not lost, f"no message says {lost} of *{message}*"
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:

@@ -81,6 +81,7 @@ def test_a_hold_is_extended_in_whole_seconds(seconds: float, asked: int) -> None
         expected = {"QueueUrl": "https://q", "ReceiptHandle": "handle", "VisibilityTimeout": asked}
         stub.add_response("change_message_visibility", {}, expected)
         QueueLease(client, "https://q").extend("handle", seconds)
+        stub.assert_no_pending_responses()  # it was called
 
 
 def test_a_message_put_off_comes_back_later(aws: Callable[..., Any]) -> None:

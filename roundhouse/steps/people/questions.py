@@ -1,4 +1,4 @@
-"""The two questions that people are asked: may this node be repaired, and what about a lost discount. Ports only.
+"""What people are asked: may a node be repaired, or drained for maintenance; what about a lost discount. Ports only.
 
 Asking and reading are two roles with two sets of permissions: who reads answers cannot write task tokens.
 """

@@ -35,8 +35,9 @@ def begin(
     """Begin the `turn`-th (from 0) of the cluster's different scripts: `{status, wait_s, …}`.
 
     Status `watch`: its throw-away cluster is on its way. `clear`: what another rehearsal (`rehearsal_id`, `cluster`)
-    has left over stands in the way. `done`: there are no further scripts. Raises AlreadyRunning while another rehearsal
-    lives, Refused while people pause us or a cluster of that name is not ours, BadInput for scripts that cannot be.
+    has left over stands in the way. `wait`: something has its name by now, look again. `done`: there are no further
+    scripts. Raises AlreadyRunning while another rehearsal lives, Refused while people pause us or a cluster of that
+    name is not ours, BadInput for scripts that cannot be.
     """
     if turn >= len(scripts_of(spec)):
         return DONE
