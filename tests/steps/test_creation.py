@@ -188,6 +188,26 @@ def test_cluster_deleted_by_somebody_is_not_created_again() -> None:
     assert "somebody deleted it" in record(world).history[-1][2]
 
 
+def test_cluster_that_somebody_creates_between_preflight_and_the_call_is_neither_grown_nor_taken_over() -> None:
+    world = empty_account()
+    execution, real = world.create(), world.cluster.create
+
+    def create(spec: Any, counts: dict[str, int]) -> str:
+        real(spec, counts)  # a colleague's call, a moment earlier
+        return real(spec, counts)
+
+    world.cluster.create = create  # type: ignore[method-assign]
+    world.run()
+    assert execution.status == "FAILED"
+    assert "somebody has just created" in world.told(NoticeKind.RUN_STOPPED)[-1].text
+    assert record(world).stages == ()
+    later = world.create("run-2")
+    world.run()
+    assert later.status == "FAILED"
+    assert "Roundhouse did not create it" in record(world).step
+    assert {c.operation for c in world.cluster.calls} == {"create"}
+
+
 def test_run_after_that_deletion_is_a_fresh_creation() -> None:
     world = empty_account()
     world.create()
