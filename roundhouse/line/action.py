@@ -15,6 +15,7 @@ from roundhouse.line.ladder import Rung
 from roundhouse.line.state import Cluster, NodeStatus
 
 SHOWS_EFFECT_S = 600  # how long an unchanged node is watched before a lost call may be repeated
+REPAIR = "repair"  # name of the step from the call until the node is back
 
 
 class Result(StrEnum):

@@ -11,8 +11,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from roundhouse.contracts.ledger import LedgerEntry, LedgerState, action_id
-from roundhouse.line.action import Effect, judge_lost
-from roundhouse.line.incident import Attempt, Incident, IncidentState
+from roundhouse.line.action import REPAIR, Effect, judge_lost
+from roundhouse.line.drains import DRAIN
+from roundhouse.line.incident import Attempt, Incident, IncidentState, begin_step, end_step
 from roundhouse.line.ladder import HYPERPOD_RUNGS, Rung
 from roundhouse.line.state import Cluster
 
@@ -59,9 +60,20 @@ def recalled(
         attempts = sorted((*incident.attempts, *lost), key=lambda a: a.at)
         over = [replace(a, result="failed") if a.result == "called" else a for a in attempts[:-1]]
         state = IncidentState.ACTING if attempts[-1].result == "called" else incident.state
+        if attempts[-1] in lost:
+            incident = _with_repair(incident, attempts[-1])
         incident = replace(incident, attempts=(*over, attempts[-1]), state=state)
     heir = _added(incident, entries)
     return replace(incident, logical_id=heir) if heir not in {None, incident.logical_id} else incident
+
+
+def _with_repair(incident: Incident, lost: Attempt) -> Incident:
+    """The steps as the call itself would have left them: the drain is over, and the repair runs since the claim."""
+    drains = [step.started_at for step in incident.steps if step.name == DRAIN and step.ended_at is None]
+    if drains:
+        incident = end_step(incident, DRAIN, max(drains[-1], lost.at))
+    what = f"{lost.rung.in_words} {lost.instance_id}: called, as the ledger and live state say"
+    return begin_step(incident, REPAIR, lost.at, what)
 
 
 def _added(incident: Incident, entries: Sequence[LedgerEntry]) -> str | None:

@@ -13,9 +13,10 @@ from typing import Any
 from roundhouse.contracts.ledger import LedgerEntry, LedgerState, action_id
 from roundhouse.errors import AwsFailure, ConditionFailed, InvalidRequest, NotFound, Throttled
 from roundhouse.line import action
-from roundhouse.line.action import SHOWS_EFFECT_S, Effect, Result
+from roundhouse.line.action import REPAIR, SHOWS_EFFECT_S, Effect, Result
 from roundhouse.line.approval import ApprovalStatus
 from roundhouse.line.decision import WATCHED, Decision, Facts, Guard, Verdict, recheck
+from roundhouse.line.drains import DRAIN
 from roundhouse.line.incident import Attempt, Incident, IncidentState, begin_step, end_step, with_attempt
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Policy
@@ -32,11 +33,9 @@ from roundhouse.ports import (
 )
 from roundhouse.steps import guard, words
 from roundhouse.steps.people.questions import repair_approval_id
-from roundhouse.steps.repair.cordon import DRAIN
 from roundhouse.steps.repair.facts import Sources
 from roundhouse.steps.revise import revise
 
-REPAIR = "repair"
 LEDGER_BACK = timedelta(days=14)
 
 

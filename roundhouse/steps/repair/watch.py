@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from roundhouse.contracts.ledger import LedgerEntry
-from roundhouse.line.action import SHOWS_EFFECT_S
+from roundhouse.line.action import REPAIR, SHOWS_EFFECT_S
 from roundhouse.line.heir import heir_of
 from roundhouse.line.incident import Attempt, Incident, IncidentState, begin_step, end_step, with_result
 from roundhouse.line.ladder import Rung
@@ -16,7 +16,6 @@ from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster, ClusterEvent, Node, NodeStatus
 from roundhouse.line.theirs import repair_phase
 from roundhouse.ports import IncidentStore, Ledger
-from roundhouse.steps.repair.act import REPAIR
 from roundhouse.steps.repair.facts import Sources
 from roundhouse.steps.repair.restore import (
     addition_of,
