@@ -272,6 +272,9 @@ def test_every_kind_and_every_remedy_has_a_case() -> None:
 
 AGREE: dict[str, Facts] = {
     "nothing at all": facts(),
+    "drain that serves another incident of the node": facts(
+        closed(), incident(incident_id="inc-other-1", drained_by_us=True), cluster=drained()
+    ),
     "at work": facts(incident()),
     "begun again by hand": facts(incident(), workflow=FORMER),
     "opened a moment ago": facts(incident(opened_at=ago(60)), workflow=NEVER),

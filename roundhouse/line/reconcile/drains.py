@@ -8,7 +8,7 @@ from roundhouse.contracts.commands import owner
 from roundhouse.line.incident import Incident, IncidentState, Outcome
 from roundhouse.line.reconcile.facts import LAG, Difference, Facts, Kind, Remedy
 from roundhouse.line.slurm import bare_reason, parse_state
-from roundhouse.line.state import NodeStatus
+from roundhouse.line.state import Node, NodeStatus
 
 _MENDED = {Outcome.REPAIRED, Outcome.RECOVERED, Outcome.SUPERSEDED, Outcome.RETURNED}
 _UNTOUCHED = {Outcome.DENIED, Outcome.EXPIRED, Outcome.OBSERVED, Outcome.IGNORED}
@@ -37,9 +37,18 @@ def our_drains(facts: Facts) -> Iterator[Difference]:
             continue
         node = facts.live.by_hostname(name)
         seen_after = incident.closed_at is not None and snapshot.taken_at - incident.closed_at >= LAG
-        if seen_after and node is not None and node.instance_id and node.status is NodeStatus.RUNNING:
+        if node is None or _needed(node, facts):
+            continue
+        if seen_after and node.instance_id and node.status is NodeStatus.RUNNING:
             words = f"{name} still carries the drain of {mine}, which has ended ({incident.outcome})"
             yield Difference(Kind.OUR_DRAIN, mine, words, Remedy.RESUME, node=node.instance_id)
+
+
+def _needed(node: Node, facts: Facts) -> bool:
+    """True while an open incident has ordered a drain of the same node: the agent puts none over the one that stands,
+    which so serves for both."""
+    same = {node.instance_id, node.logical_id} - {None}
+    return any(i.drained_by_us and {i.instance_id, i.current_instance_id, i.logical_id} & same for i in facts.open)
 
 
 def _to_be_taken_back(incident: Incident) -> bool:
