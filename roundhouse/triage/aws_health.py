@@ -13,11 +13,10 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from roundhouse.contracts.names import HEALTH_EVENT, HEALTH_SOURCE, SCHEDULED_CHANGE
 from roundhouse.errors import MalformedEvent
 from roundhouse.triage.payload import mapping, moment, optional_text, text
 
-SOURCE = "aws.health"
-DETAIL_TYPE = "AWS Health Event"
 CLOSED = "closed"
 _RANK = {"upcoming": 0, "open": 1, CLOSED: 2}  # of two messages of the same second the one that is further on counts
 _YEARS = 2000, 2199  # a time outside of them is a placeholder
@@ -80,7 +79,7 @@ class HealthChange:
     @property
     def to_drain(self) -> tuple[str, ...]:
         """Entities that a scheduled change still lies ahead of; none once it is closed."""
-        if self.closed or self.category != "scheduledChange":
+        if self.closed or self.category != SCHEDULED_CHANGE:
             return ()
         return tuple(entity for entity in self.entities if entity not in self.settled)
 
@@ -91,7 +90,7 @@ def read(envelope: Mapping[str, Any]) -> HealthNotice | None:
     Raises MalformedEvent when the event, its type, its region, its status or its time is missing.
     """
     envelope = mapping(envelope, "envelope")
-    if (envelope.get("source"), envelope.get("detail-type")) != (SOURCE, DETAIL_TYPE):
+    if (envelope.get("source"), envelope.get("detail-type")) != (HEALTH_SOURCE, HEALTH_EVENT):
         return None
     detail = mapping(envelope.get("detail"), "detail")
     page, pages = _count(detail, "page"), _count(detail, "totalPages")

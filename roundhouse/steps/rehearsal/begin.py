@@ -12,6 +12,7 @@ from roundhouse.build.spec import ClusterSpec
 from roundhouse.contracts.ledger import LedgerState
 from roundhouse.errors import AlreadyRunning, AwsFailure, InUse, Refused, Throttled, Unavailable
 from roundhouse.ports import ClusterReader, ClusterWriter, ControlStore, Ledger, Outbox, RehearsalStore, Surroundings
+from roundhouse.steps.look import read
 from roundhouse.steps.rehearsal import claims, telling
 
 DONE: dict[str, Any] = {"status": "done"}
@@ -96,7 +97,7 @@ def _create(
     """CreateCluster, claimed first; a lost answer is settled by what stands under the name."""
     name, watch = rehearsal.cluster, {"status": "watch", "wait_s": spec.waits.poll_s}
     entry = claims.known(ledger, rehearsal.rehearsal_id, claims.CREATE, name)
-    cluster = claims.read(reader, name)
+    cluster = read(reader, name)
     if cluster is not None:
         of = claims.owner(reader, cluster, spec)
         if of is not None and of != rehearsal.rehearsal_id:

@@ -8,20 +8,12 @@ from datetime import datetime, timedelta
 from roundhouse.build.rehearsal import TAG, TAG_ID
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.contracts.ledger import LedgerEntry, LedgerState, action_id
-from roundhouse.errors import ConditionFailed, NotFound, Refused
+from roundhouse.errors import ConditionFailed, Refused
 from roundhouse.line.state import Cluster
 from roundhouse.ports import ClusterReader, Ledger
 
 CREATE, DELETE = "rehearse_create", "rehearse_delete"  # kinds of ledger entries; their subject is the cluster's name
 APPEARS_WITHIN = timedelta(minutes=5)  # a cluster whose creation was called is listed by then
-
-
-def read(reader: ClusterReader, name: str) -> Cluster | None:
-    """The throw-away cluster now; None when there is none."""
-    try:
-        return reader.cluster(name)
-    except NotFound:
-        return None
 
 
 def known(ledger: Ledger, rehearsal_id: str, kind: str, name: str) -> LedgerEntry | None:

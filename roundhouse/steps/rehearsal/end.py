@@ -13,6 +13,7 @@ from roundhouse.contracts.ledger import LedgerState
 from roundhouse.errors import AwsFailure, Conflict, NotFound, Refused
 from roundhouse.ports import ClusterReader, ClusterWriter, Ledger, Outbox, RehearsalStore
 from roundhouse.steps import words
+from roundhouse.steps.look import read
 from roundhouse.steps.rehearsal import claims, telling
 
 DELETED_WITHIN = timedelta(hours=2)  # a cluster of one node that still stands then wants people
@@ -86,7 +87,7 @@ def clear(
     """True when no cluster of that rehearsal stands any more; else one step towards it. Raises Refused when what stands
     under the name is not provably that rehearsal's."""
     made = claims.known(ledger, rehearsal_id, claims.CREATE, name)
-    cluster = claims.read(reader, name)
+    cluster = read(reader, name)
     if cluster is None:
         if made is None:
             return True

@@ -13,6 +13,7 @@ from roundhouse.build.spec import ClusterSpec
 from roundhouse.errors import InvalidRequest, NotFound, TakenOver
 from roundhouse.line.state import Cluster
 from roundhouse.ports import ClusterEvent, ClusterReader, Ledger, RehearsalStore, Surroundings
+from roundhouse.steps.look import read
 from roundhouse.steps.rehearsal import claims
 
 
@@ -42,7 +43,7 @@ def look(
     """
     rehearsal = owned(rehearsals, rehearsal_id)
     if rehearsal.result is None:
-        cluster = claims.read(reader, rehearsal.cluster)
+        cluster = read(reader, rehearsal.cluster)
         if cluster is not None:
             claims.check_ours(cluster, rehearsal_id, reader=reader, ledger=ledger, spec=spec)
         found = _judged(rehearsal, cluster, reader=reader, ledger=ledger, spec=spec, now=now)

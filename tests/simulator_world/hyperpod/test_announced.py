@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from roundhouse.triage.aws_health import DETAIL_TYPE, SOURCE, join, read
+from roundhouse.contracts.names import HEALTH_EVENT, HEALTH_SOURCE
+from roundhouse.triage.aws_health import join, read
 from tests.simulator_world.harness import Bench
 
 
 def told(bench: Bench) -> list[dict[str, object]]:
     return [
         {
-            "source": SOURCE,
-            "detail-type": DETAIL_TYPE,
+            "source": HEALTH_SOURCE,
+            "detail-type": HEALTH_EVENT,
             "id": str(n),
             "account": "111122223333",
             "detail": each["detail"],
         }
         | {"time": each["time"].isoformat()}
         for n, each in enumerate(bench.signals.events)
-        if each["source"] == SOURCE
+        if each["source"] == HEALTH_SOURCE
     ]
 
 
