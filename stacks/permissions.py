@@ -280,17 +280,12 @@ FUNCTIONS: dict[str, tuple[Grant, ...]] = {
 
 # What a function may do besides where the environment's cluster has legacy provisioning, and there alone: UpdateCluster
 # takes absolute counts, and a wrong one kills nodes.
-_PASS_ROLE = Grant(
-    ("iam:PassRole",),
-    ("execution-roles:",),
-    conditions={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
-)
 LEGACY: dict[str, tuple[Grant, ...]] = {
     "launch_stage": (cluster("UpdateCluster"), Grant(("sagemaker:UpdateCluster",), ("plans:",))),
     "restore_count": (
         cluster("UpdateCluster"),
         Grant(("sagemaker:UpdateCluster", "sagemaker:DescribeTrainingPlan"), ("plans:",)),
-        _PASS_ROLE,
+        PASS_ROLE,
     ),
 }
 

@@ -1,4 +1,4 @@
-"""begin_rehearsal: CreateCluster of a throw-away cluster for lifecycle scripts. Reads S3; keeps the ledger."""
+"""begin_rehearsal: CreateCluster of a throw-away cluster for its scripts. Reads S3; keeps ledger and rehearsal."""
 
 from __future__ import annotations
 

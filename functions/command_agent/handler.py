@@ -1,4 +1,4 @@
-"""command_agent: ask Slurm to drain a node, or take our drain back. Sends to the agent queue; keeps the incident."""
+"""command_agent: ask Slurm to drain a node, or take our drain back. To the agent queue; keeps incident and breaker."""
 
 from __future__ import annotations
 
