@@ -16,6 +16,7 @@ from roundhouse.line.incident.evolve import (
 from roundhouse.line.incident.intake import SHOWS, Intake, IntakeVerdict, admit
 from roundhouse.line.incident.live import locate
 from roundhouse.line.incident.record import (
+    ENDED_WELL,
     Attempt,
     Evidence,
     Incident,
@@ -27,6 +28,7 @@ from roundhouse.line.incident.record import (
 )
 
 __all__ = [
+    "ENDED_WELL",
     "RECOVERY",
     "SHOWS",
     "Attempt",

@@ -36,6 +36,10 @@ class Outcome(StrEnum):
     IGNORED = "ignored"  # turned out to be nothing
 
 
+ENDED_WELL = frozenset({Outcome.REPAIRED, Outcome.RECOVERED, Outcome.SUPERSEDED, Outcome.RETURNED})
+"""The node serves again, or another instance in its place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One event that spoke for (or against) the incident; `text` at most 500 characters."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from roundhouse.line.breaker import BreakerStatus
-from roundhouse.line.incident import Incident, IncidentState, Outcome
+from roundhouse.line.incident import ENDED_WELL, Incident, IncidentState
 from roundhouse.line.ladder import Rung
 from roundhouse.line.reconcile.calls import ADDITION
 from roundhouse.line.reconcile.facts import LAG, Difference, Facts, Kind, Remedy
@@ -14,7 +14,6 @@ from roundhouse.line.reconcile.workflows import RUNNING
 from roundhouse.line.state import Node, NodeStatus
 
 KNOWN_FOR = timedelta(hours=24)  # what people were told of a node is not told again within a day
-_HEALTHY = {Outcome.REPAIRED, Outcome.RECOVERED, Outcome.SUPERSEDED, Outcome.RETURNED}
 CONTROLLER = "Controller"
 
 
@@ -73,7 +72,7 @@ def _knows(incident: Incident, node: Node, facts: Facts) -> bool:
         return same_node or bool(subject & {node.instance_id, f"node:{node.logical_id}", f"group:{node.group}"})
     if node.instance_id not in subject or facts.older(incident.closed_at, KNOWN_FOR):
         return False
-    return incident.outcome not in _HEALTHY or not facts.older(incident.closed_at, LAG)
+    return incident.outcome not in ENDED_WELL or not facts.older(incident.closed_at, LAG)
 
 
 def no_controller(facts: Facts) -> Iterator[Difference]:
@@ -124,7 +123,7 @@ def breaker_not_told(facts: Facts) -> Iterator[Difference]:
     signals = {(e.instance_id, e.cause): e.at for e in state.entries if e.kind == "signal"}
     for incident in facts.closed:
         at = signals.get((incident.instance_id, incident.cause.value))
-        ended = incident.outcome in _HEALTHY and facts.older(incident.closed_at, LAG)
+        ended = incident.outcome in ENDED_WELL and facts.older(incident.closed_at, LAG)
         if at is not None and ended and incident.closed_at is not None and incident.closed_at >= at:
             words = f"the breaker still counts {incident.incident_id}, which has ended ({incident.outcome})"
             yield Difference(Kind.BREAKER_NOT_TOLD, incident.incident_id, words, Remedy.TELL_RECOVERY)
@@ -132,4 +131,4 @@ def breaker_not_told(facts: Facts) -> Iterator[Difference]:
 
 def healthy(incident: Incident) -> bool:
     """True when the incident has ended well: what a canary's end means to the breaker."""
-    return incident.outcome in _HEALTHY
+    return incident.outcome in ENDED_WELL

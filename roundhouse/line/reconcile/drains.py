@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roundhouse.contracts.commands import owner
-from roundhouse.line.incident import Incident, IncidentState, Outcome
+from roundhouse.line.incident import ENDED_WELL, Incident, IncidentState, Outcome
 from roundhouse.line.reconcile.facts import LAG, Difference, Facts, Kind, Remedy
 from roundhouse.line.slurm import bare_reason, parse_state
 from roundhouse.line.state import Node, NodeStatus
 
-_MENDED = {Outcome.REPAIRED, Outcome.RECOVERED, Outcome.SUPERSEDED, Outcome.RETURNED}
 _UNTOUCHED = {Outcome.DENIED, Outcome.EXPIRED, Outcome.OBSERVED, Outcome.IGNORED}
 
 
@@ -53,7 +52,7 @@ def _needed(node: Node, facts: Facts) -> bool:
 
 def _to_be_taken_back(incident: Incident) -> bool:
     """As at the end of a workflow: what we could not mend, or not prove, stays out of service."""
-    if incident.outcome in _MENDED:
+    if incident.outcome in ENDED_WELL:
         return True
     if incident.outcome in _UNTOUCHED:
         return not incident.attempts

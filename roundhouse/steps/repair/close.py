@@ -9,7 +9,7 @@ from typing import Any
 from roundhouse.contracts.notices import Notice
 from roundhouse.line.drains import DRAIN
 from roundhouse.line.event import CauseClass
-from roundhouse.line.incident import Incident, IncidentState, Outcome, close
+from roundhouse.line.incident import ENDED_WELL, Incident, IncidentState, Outcome, close
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster
 from roundhouse.ports import BreakerStore, IncidentStore, Outbox
@@ -19,7 +19,6 @@ from roundhouse.steps.revise import revise
 
 TOLD = {Outcome.ESCALATED, Outcome.OBSERVED}
 OWN_NOTICE = {"breaker", "controller_away", None}  # guards whose holds are told elsewhere, once for all nodes
-HEALTHY = {Outcome.REPAIRED, Outcome.RECOVERED, Outcome.SUPERSEDED, Outcome.RETURNED}
 
 
 def step(
@@ -44,11 +43,11 @@ def step(
 
     incident = revise(incidents, incident_id, write)
     ended = incident.outcome or outcome
-    fit = ended in HEALTHY or result.get("status") == "pass"  # proved, though its discount may be lost
+    fit = ended in ENDED_WELL or result.get("status") == "pass"  # proved, though its discount may be lost
     announced = incident.cause is CauseClass.MAINTENANCE  # says nothing about the node's health, whoever tried it
     if not announced:
         guard.canary(breaker, outbox, policy, incident, fit, now)
-    if ended in HEALTHY or (announced and ended is not Outcome.ESCALATED):
+    if ended in ENDED_WELL or (announced and ended is not Outcome.ESCALATED):
         guard.recovered(breaker, outbox, policy, incident, cluster, now)
     for notice in _told(incident, result, why):
         outbox.tell(notice)
