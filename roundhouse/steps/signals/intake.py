@@ -117,7 +117,10 @@ class Intake:
         if event.needs_lookup:
             event = self._looked_up(event)
         told = event.repair_begun or event.source is Source.CLOUDTRAIL
+        event = replace(event, source_time=min(event.source_time, self.now))  # a clock that runs ahead tells nothing
         cluster = None if event.health is Health.INFO and not told else self.cluster()
+        if cluster is None and told and event.cluster.startswith("arn:"):
+            raise Unavailable(f"HyperPod could not be read: whether {event.cluster} is ours is not known")
         if cluster is not None and event.cluster == cluster.arn:  # a caller may name it by its ARN
             event = replace(event, cluster=self.policy.cluster)
         for _ in range(TRIES):
