@@ -88,8 +88,8 @@ class Intake:
         return told or [signal.note or "nothing in it"]
 
     def _snapshot(self, snapshot: SlurmSnapshot) -> None:
-        """Keep it, once the drains that it shows are looked at. A node that is missed for a known reason is left out,
-        so that the next snapshot tells of it again if it lasts."""
+        """Keep it, once the drains that it shows are looked at. A node that is missed for a known reason is
+        marked, so that the next snapshot tells of it again if it lasts."""
         undrain.look(
             snapshot,
             self._open_ones(),
@@ -99,7 +99,7 @@ class Intake:
             outbox=self.outbox,
             now=self.now,
         )
-        nodes = {name: node for name, node in snapshot.nodes.items() if name not in self._expected}
+        nodes = {name: replace(node, untold=name in self._expected) for name, node in snapshot.nodes.items()}
         self.control.keep_snapshot(self.policy.cluster, replace(snapshot, nodes=nodes))
 
     def _overtaken(self) -> None:
@@ -119,10 +119,7 @@ class Intake:
         told = event.repair_begun or event.source is Source.CLOUDTRAIL
         event = replace(event, source_time=min(event.source_time, self.now))  # a clock that runs ahead tells nothing
         cluster = None if event.health is Health.INFO and not told else self.cluster()
-        if cluster is None and told and event.cluster.startswith("arn:"):
-            raise Unavailable(f"HyperPod could not be read: whether {event.cluster} is ours is not known")
-        if cluster is not None and event.cluster == cluster.arn:  # a caller may name it by its ARN
-            event = replace(event, cluster=self.policy.cluster)
+        event = self._named(event, cluster) if told else event
         for _ in range(TRIES):
             candidates = self._candidates(event, cluster)
             found = admit(event, candidates, cluster, self.policy, self.now)
@@ -151,6 +148,13 @@ class Intake:
             self._others(event, cluster)
             return f"{found.verdict.value}: {found.reason}"
         raise ConditionFailed(f"incidents of {event.instance_id} are changing too fast")
+
+    def _named(self, event: Event, cluster: Cluster | None) -> Event:
+        """The event under the cluster's name: a caller may name it by its ARN, and only HyperPod knows whose that is."""
+        if cluster is None and event.cluster.startswith("arn:"):
+            raise Unavailable(f"HyperPod could not be read: whether {event.cluster} is ours is not known")
+        mine = cluster is not None and event.cluster == cluster.arn
+        return replace(event, cluster=self.policy.cluster) if mine else event
 
     def _looked_up(self, event: Event) -> Event:
         """The event with its metadata. EventBridge delivers them null; when nobody answers it goes on without."""
