@@ -68,7 +68,8 @@ class Group:
 class SlurmNode:
     """One node in the controller agent's snapshot. `state` is Slurm's own compound text, e.g. `DOWN+DRAIN`.
 
-    `instance_id` is what the agent found behind the name when it looked; None when it does not know.
+    `instance_id` is what the agent found behind the name when it looked; None when it does not know. `untold`, of kept
+    snapshots: what is wrong with it was expected at the time, and is told again by the next snapshot if it lasts.
     """
 
     name: str
@@ -76,6 +77,7 @@ class SlurmNode:
     reason: str = ""
     jobs: tuple[int, ...] = ()
     instance_id: str | None = None
+    untold: bool = False
 
 
 @dataclass(frozen=True, slots=True)

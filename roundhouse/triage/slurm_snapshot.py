@@ -43,7 +43,8 @@ class _Finding:
 
 
 def read(detail: Mapping[str, Any], ingest_time: datetime, previous: SlurmSnapshot | None = None) -> Reading:
-    """Snapshot and events. Nodes that were bad in `previous` already give no event again, and recoveries do.
+    """Snapshot and events. Nodes that were bad in `previous` already give no event again, unless that was expected
+    then (`untold`); recoveries do.
 
     Raises MalformedEvent when the detail is not a version 1 snapshot.
     """
@@ -71,7 +72,7 @@ def read(detail: Mapping[str, Any], ingest_time: datetime, previous: SlurmSnapsh
         finding, was = _judge(node), _judge(before[node.name]) if node.name in before else None
         if finding is None and was is not None and was.health is Health.UNHEALTHY and _serves(node):
             finding = _Finding(was.code, was.cause, Health.HEALTHY)
-        elif finding is None or (was is not None and was.code == finding.code and _same_node(before[node.name], node)):
+        elif finding is None or (was is not None and was.code == finding.code and _told_of(before[node.name], node)):
             continue
         event_id = f"slurm:{cluster}:{said_at.isoformat()}:{sequence}:{node.name}"
         events.append(_event(event_id, node, finding, cluster, snapshot, ingest_time))
@@ -93,7 +94,10 @@ def _node(raw: object, index: int) -> SlurmNode:
     )
 
 
-def _same_node(one: SlurmNode, other: SlurmNode) -> bool:
+def _told_of(one: SlurmNode, other: SlurmNode) -> bool:
+    """True when the event that `one` gave was of the same node, and was taken for news."""
+    if one.untold:
+        return False
     return one.instance_id == other.instance_id or one.instance_id is None or other.instance_id is None
 
 

@@ -359,6 +359,39 @@ def test_a_node_that_goes_down_while_it_is_patched_opens_nothing_unless_it_stays
     assert [i.instance_id for i in world.incidents.records.values()] == [instance]
 
 
+def test_a_new_instance_that_never_joins_slurm_is_told_once_its_repair_is_over() -> None:
+    world, instance = asking()
+    by_hand = replaced(world, instance)
+    world.take(by_hand)
+    new = heir(world, instance)
+    world.take(snapshot(world, 1, new, "DOWN*"))
+    assert list(world.control.snapshot("train").nodes) != [], "what Slurm says of it is known all the while"
+    world.run()
+    assert outcome(world, instance) is Outcome.SUPERSEDED
+    assert [i.instance_id for i in world.incidents.records.values()] == [instance]
+    world.take(snapshot(world, 2, new, "DOWN*"))
+    assert world.incident(new).code == "slurm_not_responding"
+    known = len(world.incidents.records)
+    world.take(snapshot(world, 3, new, "DOWN*"))
+    assert len(world.incidents.records) == known, "and then not again"
+
+
+def test_a_name_that_was_down_before_its_new_instance_came_is_told_if_it_stays_down() -> None:
+    world = house()
+    instance = worker(world, 3)
+    early = snapshot(world, 1, instance, "DOWN*", instance_id=None)
+    name = next(n.logical_id for n in world.cluster.nodes if n.instance_id == instance)
+    theirs(world, "replace", instance)
+    world.run(1800)
+    at = next(i for i, n in enumerate(world.cluster.nodes) if n.logical_id == name)
+    world.cluster.nodes[at] = replace(world.cluster.nodes[at], launched_at=world.now)
+    new = str(world.cluster.nodes[at].instance_id)
+    assert world.take(early) == []
+    assert world.incidents.records == {}, "the instance behind the name at that time is gone"
+    world.take(snapshot(world, 2, new, "DOWN*", instance_id=None))
+    assert world.incident(new).code == "slurm_not_responding"
+
+
 def test_another_group_that_is_patched_suspends_nothing_here() -> None:
     world = house(ladder=REPLACE)
     world.cluster.groups["controller"] = replace(world.cluster.groups["controller"], software_update="InProgress")

@@ -82,7 +82,9 @@ def admit(
         return _note(f"{event.code} is {_hours(age)} old: too old to act upon")
     left = gone(event, cluster, named_only)
     if left:
-        return replace(_ignore(left), unsure=event.source.trusted and not _replaced(event, candidates, cluster))
+        heir = named_only and node_of(event, cluster) is not None  # down before it came, and perhaps down still
+        unsure = event.source.trusted and not _replaced(event, candidates, cluster)
+        return replace(_ignore(left), unsure=unsure, again=heir and event.health is Health.UNHEALTHY)
     match event.health:
         case Health.HEALTHY:
             return _recover(event, candidates, cluster)
@@ -113,7 +115,9 @@ def _suspect(event: Event, candidates: Sequence[Incident], cluster: Cluster | No
     mine = [i for i in candidates if i.instance_id == subject_of(event) and i.cause is event.cause]
     current = _newest([i for i in mine if i.state is not IncidentState.CLOSED]) or _twin(event, candidates)
     if current is None and event.source is Source.SLURM and (busy := _in_repair(event, candidates)) is not None:
-        return _note(f"Slurm misses a node that {busy.incident_id} has drained and repairs: expected")
+        return replace(
+            _note(f"Slurm misses a node that {busy.incident_id} has drained and repairs: expected"), again=True
+        )
     if current is None and (patching := patched(event, cluster)):
         return replace(_note(f"Slurm misses a node that HyperPod patches ({patching}): expected"), again=True)
     if current is not None:

@@ -150,7 +150,7 @@ class Intake:
         raise ConditionFailed(f"incidents of {event.instance_id} are changing too fast")
 
     def _named(self, event: Event, cluster: Cluster | None) -> Event:
-        """The event under the cluster's name: a caller may name it by its ARN, and only HyperPod knows whose that is."""
+        """The event under the cluster's name: a caller may name it by its ARN, and HyperPod knows whose that is."""
         if cluster is None and event.cluster.startswith("arn:"):
             raise Unavailable(f"HyperPod could not be read: whether {event.cluster} is ours is not known")
         mine = cluster is not None and event.cluster == cluster.arn
