@@ -13,6 +13,7 @@ from roundhouse.line.breaker import BreakerEntry, admit
 from roundhouse.line.decision.facts import View
 from roundhouse.line.decision.looks import CAPACITY_ADVICE, PATCHING, human, wait
 from roundhouse.line.decision.verdict import Decision, Guard, Verdict
+from roundhouse.line.drains import DRAIN
 from roundhouse.line.incident import Outcome
 from roundhouse.line.policy import Mode
 from roundhouse.line.slurm import set_by_people
@@ -20,7 +21,6 @@ from roundhouse.line.state import Cluster, NodeStatus
 from roundhouse.line.theirs import is_shortage
 
 APPROVAL = "approval"  # name of the step in which people are asked
-DRAIN = "drain"  # name of the step that begins when the drain is asked for
 SHORTAGE_MEMORY = timedelta(hours=1)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from roundhouse.build.spec import ClusterSpec
 from roundhouse.errors import BadInput
 from roundhouse.line.approval import Approval, ApprovalStatus, Option, approval_id
+from roundhouse.line.decision.guards import APPROVAL
 from roundhouse.line.incident import Incident, IncidentState, begin_step, end_step, target_instance
 from roundhouse.line.ladder import Rung
 from roundhouse.line.policy import Policy
@@ -23,7 +24,6 @@ from roundhouse.steps.people import ask
 from roundhouse.steps.people.withdraw import withdraw
 from roundhouse.steps.revise import revise
 
-APPROVAL = "approval"
 BEFORE = "drain before "  # begins the rung of a question about maintenance; the window's id ends it
 OVERTAKEN = "others acted on the node while the question was being asked"
 UNSEEN = timedelta(hours=24)  # how long a question that Slack could not show is asked again

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from roundhouse.contracts.notices import Notice
+from roundhouse.line.decision.guards import APPROVAL
 from roundhouse.line.drains import DRAIN
 from roundhouse.line.event import CauseClass
 from roundhouse.line.incident import ENDED_WELL, Incident, IncidentState, Outcome, close
@@ -14,7 +15,6 @@ from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster
 from roundhouse.ports import BreakerStore, IncidentStore, Outbox
 from roundhouse.steps import guard, words
-from roundhouse.steps.people.questions import APPROVAL
 from roundhouse.steps.revise import revise
 
 TOLD = {Outcome.ESCALATED, Outcome.OBSERVED}
