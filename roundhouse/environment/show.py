@@ -53,7 +53,7 @@ def sections(env: Environment, catalog: Catalog | None = None) -> tuple[Table, .
         ),
         Table("Policy", ("Cause", "Mode", "Ladder", "Grace"), tuple(_rules(rules))),
         Table("Budgets", ("Rung", "Per day", "Cooldown"), tuple(_budgets(rules))),
-        Table("Limits", ("", ""), tuple(_limits(env, rules))),
+        Table("Limits", ("", ""), tuple(_limits(rules))),
     )
 
 
@@ -107,16 +107,13 @@ def _budgets(rules: Policy) -> Iterator[tuple[str, ...]]:
         yield rung.value, str(budget.per_day), duration(budget.cooldown_s)
 
 
-def _limits(env: Environment, rules: Policy) -> Iterator[tuple[str, str]]:
+def _limits(rules: Policy) -> Iterator[tuple[str, str]]:
     breaker = rules.breaker
     window = duration(breaker.short_window_s)
-    yield (
-        "Breaker opens above",
-        (
-            f"{breaker.short_max} nodes or {breaker.short_percent:g} % of a group in {window}, "
-            f"{breaker.day_max} nodes or {breaker.day_percent:g} % in 24h"
-        ),
-    )
+    share, day = f"{breaker.short_percent:g} %", f"{breaker.day_percent:g} %"
+    yield "Breaker opens above", f"{breaker.short_max} nodes or {share} of the cluster in {window}"
+    yield "", f"{breaker.group_short_max} nodes or {share} of a group in {window}"
+    yield "", f"{breaker.day_max} nodes or {day} of the cluster, {day} of a group in 24h"
     seen = duration(breaker.systemic_window_s)
     yield "Suspects a common cause", f"at {breaker.systemic_nodes} nodes with one cause in {seen}"
     yield "Protected groups", ", ".join(rules.protected_groups) or "none"

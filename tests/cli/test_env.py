@@ -109,7 +109,9 @@ def test_show_tells_stages_prices_policy_and_people() -> None:
         "training plan in usw2-az2",
         "512.46 USD an hour expected",  # 64 x 8.00 + 1 x 0.46
         "reboot → replace → human",
-        "4 nodes or 10 % of a group in 1h, 12 nodes or 25 % in 24h",
+        "4 nodes or 10 % of the cluster in 1h",
+        "4 nodes or 10 % of a group in 1h",
+        "12 nodes or 25 % of the cluster, 25 % of a group in 24h",
         "U0OPSALICE, U0OPSBOB",
         "48 workers",
     ):

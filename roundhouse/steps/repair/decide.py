@@ -26,7 +26,7 @@ def step(
     incident_id: str, *, sources: Sources, incidents: IncidentStore, outbox: Outbox, now: datetime
 ) -> dict[str, Any]:
     """Decide, and answer in plain members: `status` is the verdict's name, the rest see `plain`."""
-    incident = revise(incidents, incident_id, lambda i: _seen(i, now))
+    incident = revise(incidents, incident_id, _seen)
     facts = sources.gather(incident, now)
     if _recalled(incident, facts) is not incident:
         incident = revise(incidents, incident_id, lambda i: _recalled(i, facts))
@@ -111,7 +111,7 @@ def _located(incident: Incident, decision: Decision, cluster: Cluster | None) ->
     )
 
 
-def _seen(incident: Incident, now: datetime) -> Incident:
+def _seen(incident: Incident) -> Incident:
     """The grace becomes a step of its own, measured from the opening."""
     if incident.state is IncidentState.CLOSED or any(step.name == GRACE for step in incident.steps):
         return incident
