@@ -23,6 +23,8 @@ from roundhouse.steps.legacy.scaling import Busy, Called, Enough, Order, Refusal
 from roundhouse.steps.repair.act import LEDGER_BACK
 from roundhouse.steps.revise import revise
 
+_OPEN = {LedgerState.CLAIMED, LedgerState.UNKNOWN}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Restorer:
@@ -42,7 +44,8 @@ class Restorer:
 
         Nothing is added above the contract: somebody else may have restored the count, and the ledger then says
         CONFIRMED of an addition that we did not make. A lost answer is raised; the next try uses the same client token,
-        so HyperPod replays its answer. A legacy cluster has no such token: see `_legacy`.
+        so HyperPod replays its answer, unless the count is whole by then. A legacy cluster has no such token: see
+        `_legacy`.
         """
         incident = revise(self.incidents, incident_id, lambda same: same)
         if not incident.attempts:
@@ -67,19 +70,41 @@ class Restorer:
             self.ledger.put(self._record(identity, "add_nodes", incident, attempt, reason))
             return self._said("restored", reason)
         entry = known or self.ledger.put(_claimed(self._record(identity, "add_nodes", incident, attempt)))
+        if entry.state in _OPEN and cluster.groups[group.name].target >= group.count:
+            return self._whole(entry, incident, attempt, cluster)
         token = f"rh-{sha256(identity.encode()).hexdigest()[:40]}"
         try:
             logical_ids = self.writer.add(self.spec.cluster, group.name, 1, token)
         except AwsFailure as failure:
             self.ledger.put(replace(entry, state=LedgerState.UNKNOWN, updated_at=self.now, detail=str(failure)[:500]))
             raise
-        said = f"logical id {logical_ids[0]}"
-        called = replace(entry, state=LedgerState.CALLED, updated_at=self.now, detail=said, logical_id=logical_ids[0])
+        return self._stands(entry, incident, attempt, logical_ids[0])
+
+    def _stands(self, entry: LedgerEntry, incident: Incident, attempt: Attempt, logical_id: str) -> dict[str, Any]:
+        said = f"logical id {logical_id}"
+        called = replace(entry, state=LedgerState.CALLED, updated_at=self.now, detail=said, logical_id=logical_id)
         self.ledger.put(called)
-        why = f"deleted, and {logical_ids[0]} added in its place"
+        why = f"deleted, and {logical_id} added in its place"
         confirm(self.ledger, entry_of(self.ledger, incident, attempt), why, self.now)
-        revise(self.incidents, incident.incident_id, lambda i: replace(i, logical_id=logical_ids[0]))
-        return self._said("restored", f"{logical_ids[0]} added")
+        revise(self.incidents, incident.incident_id, lambda i: replace(i, logical_id=logical_id))
+        return self._said("restored", f"{logical_id} added")
+
+    def _whole(self, entry: LedgerEntry, incident: Incident, attempt: Attempt, cluster: Cluster) -> dict[str, Any]:
+        """Nobody knows whether our call came through, and the count is whole: by it, or by somebody else meanwhile, and
+        then the call would add one too many. Whoever did: the one node that came since is the one to be proved."""
+        entries = self.ledger.of_cluster(incident.cluster, incident.opened_at - LEDGER_BACK)
+        others = {e.logical_id for e in entries if e.incident_id != incident.incident_id} | {None}
+        fresh = [
+            n for n in launched_since(cluster, incident.group, entry.claimed_at, None) if n.logical_id not in others
+        ]
+        node, why = only_one(fresh, attempt.instance_id)
+        if node is not None and node.logical_id:
+            return self._stands(entry, incident, attempt, node.logical_id)
+        if not fresh:
+            return self._said("busy", why)
+        self.ledger.put(replace(entry, state=LedgerState.CONFIRMED, updated_at=self.now, detail=why[:500]))
+        confirm(self.ledger, entry_of(self.ledger, incident, attempt), why, self.now)
+        return self._said("restored", why)
 
     def _legacy(self, incident: Incident, attempt: Attempt, group: GroupSpec, cluster: Cluster) -> dict[str, Any]:
         """UpdateCluster to the live count and one, under the cluster's lock; called again only after the update before
