@@ -143,9 +143,9 @@ def _hint(notice: Notice) -> str:
         "incident": f"Why and with what evidence: `roundhouse explain {one_line(subject, 200)} -e NAME`",
         "run": "How far it is: `roundhouse status -e NAME --watch`",
         "rehearsal": "How it ended: `roundhouse status -e NAME`. Where its output is stands in the message of its end",
-        "breaker": "What is held back: `roundhouse incidents`",
+        "breaker": "What is held back: `roundhouse incidents -e NAME --open`",
         "reconcile": "Compare again: `roundhouse reconcile -e NAME`",
-        "maintenance": "What becomes of each node: `roundhouse incidents --open -e NAME`",
+        "maintenance": "What becomes of each node: `roundhouse incidents -e NAME --open`",
     }
     return hints.get(topic, "")
 
