@@ -94,8 +94,8 @@ class Creation:
 class Facts:
     """Everything that is compared, read just now. `cluster` or `breaker` None: could not be read, and is left out.
 
-    `incidents` are those of `BACK` days; `workflows` by incident id, of those whose executions were looked at.
-    `contract` is compute group → nodes that the environment asks for.
+    `incidents` are those of the last weeks, and older ones that a drain names; `workflows` by incident id, of those
+    whose executions were looked at. `contract` is compute group → nodes that the environment asks for.
     """
 
     now: datetime
