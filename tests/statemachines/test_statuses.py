@@ -84,6 +84,7 @@ REMEDIATE: dict[str, dict[str, str]] = {
     },
     "WatchNode": {"running": "Prove", "wait": "WaitForNode", "restore": "RestoreCount", "decide": "Decide"},
     "Prove": {"wait": "WaitBeforeProving", "decide": "Decide", "pass": "Resume", "inconclusive": "Resume"},
+    "Close": {"closed": "Done", "decide": "WaitBeforeDeciding"},
 }
 MAINTAIN: dict[str, dict[str, str]] = {
     "Mind": {
@@ -114,7 +115,7 @@ STRAIGHT = {
     "create_cluster": {"Preflight", "ReadController", "FinishAfterError", "AskPeople"},
     "maintain_node": {"Cordon", "Release", "Resume", "Close", "CloseAfterError", "AskPeople"},
     "rehearse": set(),
-    "remediate_node": {"RestoreCount", "Resume", "Close", "CloseAfterError", "AskPeople"},
+    "remediate_node": {"RestoreCount", "Resume", "CloseAfterError", "AskPeople"},
 }
 
 
@@ -159,6 +160,7 @@ def returned(machine: str, task: str) -> set[str]:
         ("remediate_node", "Act"): literal_statuses(act),
         ("remediate_node", "WatchNode"): literal_statuses(watch.watch, watch._wait),
         ("remediate_node", "Prove"): literal_statuses(prove),
+        ("remediate_node", "Close"): literal_statuses(close.step),
     }
     return by_task[machine, task]
 
@@ -263,9 +265,8 @@ def test_every_lambda_task_is_tried_again_when_its_process_dies_and_catches_the_
         assert "States.ALL" in {error for rule in state["Catch"] for error in rule["ErrorEquals"]}, name
 
 
-def test_preflight_and_close_speak_of_one_status() -> None:
+def test_preflight_speaks_of_one_status() -> None:
     assert literal_statuses(preflight.preflight) == {"passed"}
-    assert literal_statuses(close.step) == {"closed"}
     assert literal_statuses(decide.plain) == set()
 
 

@@ -257,10 +257,12 @@ class World:
         self._settle_all()
         return said
 
-    def take(self, *envelopes: dict[str, Any]) -> list[str]:
-        """Deliver messages to intake, one batch; returns the ids of those that failed, by index."""
+    def take(self, *envelopes: dict[str, Any], received: int = 2) -> list[str]:
+        """Deliver messages to intake, one batch, for the `received`th time; returns those that failed, by index."""
+        attributes = {"ApproximateReceiveCount": str(received)}
         records = [
-            {"messageId": str(n), "body": json.dumps(one), "eventSource": "aws:sqs"} for n, one in enumerate(envelopes)
+            {"messageId": str(n), "body": json.dumps(one), "eventSource": "aws:sqs", "attributes": attributes}
+            for n, one in enumerate(envelopes)
         ]
         answer = self._invoke("intake_signals", {"Records": records})
         return [failed["itemIdentifier"] for failed in answer["batchItemFailures"]]

@@ -76,6 +76,11 @@ def opened(event: Event, occurrence: int, now: datetime) -> Incident:
     return with_event(blank, event)
 
 
+def heard(incident: Incident) -> list[str]:
+    """Ids of the news on record: what a decision, or a proof, was made upon."""
+    return [said.event_id for said in incident.evidence]
+
+
 def with_event(incident: Incident, event: Event) -> Incident:
     """Add an event. What the newest one says (by its own time, not by arrival; bad news win a tie) is the health.
 

@@ -99,7 +99,7 @@ def _replaced(event: Event, candidates: Sequence[Incident], cluster: Cluster | N
     incident of it went on."""
     heir = cluster.by_logical(event.logical_id) if cluster and event.logical_id else None
     mine = [i for i in candidates if event.instance_id in {i.instance_id, i.current_instance_id}]
-    ended = any(i.state is IncidentState.CLOSED or i.current_instance_id not in {None, event.instance_id} for i in mine)
+    ended = any(i.outcome is Outcome.SUPERSEDED or i.current_instance_id not in {None, event.instance_id} for i in mine)
     return ended or bool(heir and heir.instance_id)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from roundhouse.contracts.notices import Notice
 from roundhouse.line.decision.guards import APPROVAL
 from roundhouse.line.drains import DRAIN
-from roundhouse.line.event import CauseClass
-from roundhouse.line.incident import ENDED_WELL, Incident, IncidentState, Outcome, close
+from roundhouse.line.event import CauseClass, Health
+from roundhouse.line.incident import ENDED_WELL, SHOWS, Evidence, Incident, IncidentState, Outcome, close
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster
 from roundhouse.ports import BreakerStore, IncidentStore, Outbox
@@ -18,6 +18,7 @@ from roundhouse.steps import guard, words
 from roundhouse.steps.revise import revise
 
 TOLD = {Outcome.ESCALATED, Outcome.OBSERVED}
+MENDED = {Outcome.REPAIRED, Outcome.RECOVERED}
 OWN_NOTICE = {"breaker", "controller_away", None}  # guards whose holds are told elsewhere, once for all nodes
 
 
@@ -32,16 +33,22 @@ def step(
     policy: Policy,
     now: datetime,
 ) -> dict[str, Any]:
-    """Close it with the outcome that `result` names. Closing twice changes nothing and tells nobody again."""
+    """Close it with the outcome that `result` names. Closing twice changes nothing and tells nobody again.
+
+    Status `closed` · `decide`: bad news came after that outcome was found, and the incident stays open for them.
+    """
     outcome, why = _outcome(result)
 
     def write(incident: Incident) -> Incident:
         heir = cluster.by_logical(incident.logical_id) if cluster and incident.logical_id else None
         if incident.state is not IncidentState.CLOSED and heir and heir.instance_id:
             incident = replace(incident, current_instance_id=heir.instance_id)
-        return close(incident, outcome, now, why)
+        return incident if _unheard(incident, outcome, result) else close(incident, outcome, now, why)
 
     incident = revise(incidents, incident_id, write)
+    if (news := _unheard(incident, outcome, result)) is not None:
+        reason = f"bad news came while it was being closed: {news.at:%H:%M:%S} {news.source}: {news.code}"
+        return {"status": "decide", "incident_id": incident_id, "reason": reason, "wait_s": policy.poll_s}
     ended = incident.outcome or outcome
     fit = ended in ENDED_WELL or result.get("status") == "pass"  # proved, though its discount may be lost
     announced = incident.cause is CauseClass.MAINTENANCE  # says nothing about the node's health, whoever tried it
@@ -52,6 +59,18 @@ def step(
     for notice in _told(incident, result, why):
         outbox.tell(notice)
     return {"status": "closed", "incident_id": incident_id, "outcome": ended.value, "reason": incident.decision}
+
+
+def _unheard(incident: Incident, outcome: Outcome, result: dict[str, Any]) -> Evidence | None:
+    """Bad news of what is taken for mended, which whoever found that had not heard; None when there are none.
+
+    `result.heard` are the ids of the news that were heard; results without it are of older definitions.
+    """
+    if incident.state is IncidentState.CLOSED or outcome not in MENDED or "heard" not in result:
+        return None
+    repaired = incident.attempts[-1].at + SHOWS if incident.attempts else None  # what is older, that was about
+    unheard = [e for e in incident.evidence if e.event_id not in result["heard"] and (not repaired or e.at > repaired)]
+    return next((e for e in unheard if e.health == Health.UNHEALTHY), None)
 
 
 def _outcome(result: dict[str, Any]) -> tuple[Outcome, str]:

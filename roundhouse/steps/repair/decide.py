@@ -9,7 +9,7 @@ from typing import Any
 from roundhouse.line import action
 from roundhouse.line.breaker import BreakerEntry, BreakerStatus
 from roundhouse.line.decision import Decision, Facts, Guard, Verdict, applied, decide, held_since
-from roundhouse.line.incident import Incident, IncidentState, begin_step, end_step, with_recovery
+from roundhouse.line.incident import Incident, IncidentState, begin_step, end_step, heard, with_recovery
 from roundhouse.line.policy import Policy
 from roundhouse.line.recall import recalled
 from roundhouse.line.state import Cluster
@@ -50,6 +50,7 @@ def step(
     said = {
         **plain(decision, sources.policy),
         "seen": seen_of(facts.incident),
+        "heard": heard(facts.incident),
         "question": question_number(incident, decision.rung.value, decision.instance_id),
     }
     if decision.verdict is Verdict.HOLD:

@@ -13,7 +13,7 @@ from roundhouse.build.spec import ClusterSpec, DiscountKind
 from roundhouse.errors import AwsFailure, InvalidRequest
 from roundhouse.line import proof
 from roundhouse.line.event import Source
-from roundhouse.line.incident import SHOWS, Attempt, Evidence, Incident, IncidentState, end_step, with_result
+from roundhouse.line.incident import SHOWS, Attempt, Evidence, Incident, IncidentState, end_step, heard, with_result
 from roundhouse.line.policy import Policy
 from roundhouse.line.state import Cluster, ClusterEvent
 from roundhouse.ports import (
@@ -131,7 +131,7 @@ class Prover:
         said = why if discount is None else f"{why}; discount {discount.verdict}: {discount.reason}"
         self._write(incident, "proved", said, now)
         if discount is None or discount.verdict is Verdict.VERIFIED or discount.waits_for_bill:
-            return {"status": "pass", "outcome": "repaired", "reason": said}
+            return {"status": "pass", "outcome": "repaired", "reason": said, "heard": heard(incident)}
         reason = f"the node is fit and back in service, but its discount is {discount.verdict}: {discount.reason}"
         return {"status": "pass", "outcome": "escalated", "reason": reason}
 
