@@ -17,7 +17,8 @@ DELETE = (Rung.DELETE_RESTORE, Rung.HUMAN)
 
 def losing(world: World, arrives: bool, by_others: int) -> list[tuple[Any, ...]]:
     """The first addition's answer is lost, and people add nodes by themselves meanwhile. All calls that were made."""
-    real, calls = world.cluster.add, []
+    real = world.cluster.add
+    calls: list[tuple[Any, ...]] = []
 
     def add(*arguments: Any) -> tuple[str, ...]:
         calls.append(arguments)
@@ -28,7 +29,7 @@ def losing(world: World, arrives: bool, by_others: int) -> list[tuple[Any, ...]]
         world.cluster._launch("workers", by_others)
         raise Unavailable("no answer")
 
-    world.cluster.add = add  # type: ignore[method-assign]
+    world.cluster.add = add  # type: ignore[method-assign, assignment]
     return calls
 
 
