@@ -160,6 +160,7 @@ HAPPENS = (
 
 @settings(max_examples=60, deadline=None)
 @example([(True, 132, "breaks"), (True, 218, "away"), (True, 370, "away")], 5)  # the ramp restores a repair's count
+@example([(True, 112, "replaces")], 3)  # when the last creation has ended
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(0, 400), st.sampled_from(HAPPENS)), max_size=9),
     st.integers(3, 8),
@@ -187,6 +188,7 @@ def test_whoever_adds_or_deletes_meanwhile_no_count_goes_below_the_live_one(
     assert all(i.state is IncidentState.CLOSED for i in world.incidents.records.values())
     last = world.executions["run-last"]
     assert last.status == "SUCCEEDED", (last.errors, last.output, last.visited[-8:])
+    world.cluster.settle()  # what others have replaced at the very end comes up
     assert world.running() == world.cluster.groups["workers"].target == size
     assert legacy_of(world).status == "InService"
 

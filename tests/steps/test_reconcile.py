@@ -20,7 +20,7 @@ from tests.steps.test_repair_crashes import ENDS, REPAIRS, SIZE, deliver
 from tests.steps.world import World
 
 REPLACE = (Rung.REPLACE, Rung.HUMAN)
-CHOICES = {"Verdict", "ApprovalNeeded", "Answer", "Acted", "NodeBack", "Proved"}
+CHOICES = {"Verdict", "Closed", "Done", "ApprovalNeeded", "Answer", "Acted", "NodeBack", "Proved"}
 TOUCHED = {"reboot", "replace", "delete and restore", "asked"}
 
 
