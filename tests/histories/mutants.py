@@ -147,8 +147,8 @@ MUTANTS = (
         "count",
         Text(
             RESTORE,
-            "if known is None and cluster.groups[group.name].target >= group.count:",
-            "if False:",
+            "whole = cluster.groups[group.name].target >= group.count",
+            "whole = False",
         ),
     ),
     mutant("drain is not taken back", "drain", Instead(CORDON, "resume", "return result")),

@@ -64,13 +64,14 @@ class Restorer:
     def _add(self, incident: Incident, attempt: Attempt, group: GroupSpec, cluster: Cluster) -> dict[str, Any]:
         identity = _added_id(incident, attempt)
         known = self.ledger.get(identity)
-        if known is None and cluster.groups[group.name].target >= group.count:
+        whole = cluster.groups[group.name].target >= group.count
+        if known is None and whole:
             reason = f"{group.name} has its contract's {group.count} again: somebody else restored it"
             confirm(self.ledger, entry_of(self.ledger, incident, attempt), reason, self.now)
             self.ledger.put(self._record(identity, "add_nodes", incident, attempt, reason))
             return self._said("restored", reason)
         entry = known or self.ledger.put(_claimed(self._record(identity, "add_nodes", incident, attempt)))
-        if entry.state in _OPEN and cluster.groups[group.name].target >= group.count:
+        if entry.state in _OPEN and whole:
             return self._whole(entry, incident, attempt, cluster)
         token = f"rh-{sha256(identity.encode()).hexdigest()[:40]}"
         try:
