@@ -99,7 +99,12 @@ class Run:
     sightings: tuple[Sighting, ...] = ()
     proven: tuple[str, ...] = ()  # instance ids of VERIFIED stages
     unrehearsed: str = ""  # why, and on whose word, its lifecycle scripts were not rehearsed; "" when they were
+    cluster_arn: str = ""  # the very cluster that these records are about; "" until HyperPod has named it
     cancellations: int = 0  # how often nodes were cancelled or rolled back: a token is never replayed after that
+
+    def made_another(self, arn: str) -> bool:
+        """True when these records are about another cluster than `arn`: of the same name, since ours is gone."""
+        return bool(self.cluster_arn) and self.cluster_arn != arn
 
     def record(self, group: str, stage: int) -> StageRecord | None:
         """The newest record of that stage, or None."""

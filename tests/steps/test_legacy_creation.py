@@ -170,7 +170,7 @@ def test_failed_cluster_that_somebody_else_made_is_left_alone() -> None:
     assert execution.status == "FAILED"
     assert [c.operation for c in world.cluster.calls] == ["create"]
     assert world.cluster.status == "Failed"
-    assert "delete it and create it again" in world.told(NoticeKind.RUN_STOPPED)[0].text
+    assert "the other one is left alone" in world.told(NoticeKind.RUN_STOPPED)[0].text
 
 
 # The count is not trusted ----------------------------------------------------------------------------------------

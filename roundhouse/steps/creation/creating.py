@@ -28,7 +28,7 @@ def create(step: Step, run: Run, works: Works) -> dict[str, Any]:
     fresh = tuple(StageRecord(group.name, 0, stage_target(group, 0), works.now) for group in spec.groups)
     # The claim comes first: stages without one mean that the cluster was there and is gone.
     entry = claim(works, "create_cluster", spec.cluster, run.run_id, sum(step.counts.values()), step.reason)
-    works.update(run.run_id, lambda r: replace(r, stages=fresh, sightings=(), proven=()))
+    works.update(run.run_id, lambda r: replace(r, stages=fresh, sightings=(), proven=(), cluster_arn=""))
     try:
         arn = works.writer.create(spec, step.counts)
     except InUse:
@@ -40,6 +40,7 @@ def create(step: Step, run: Run, works: Works) -> dict[str, Any]:
         raise
     else:
         mark(works, entry, LedgerState.CALLED, arn)
+        works.update(run.run_id, lambda r: replace(r, cluster_arn=arn))
     counts = ", ".join(f"{count} {name}" for name, count in step.counts.items())
     title = "Cluster created with its discounted nodes first"
     works.outbox.tell(words.run_notice(run, NoticeKind.RUN_PROGRESS, "create", title, counts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -55,6 +56,9 @@ def step_now(run: Run, site: Site) -> tuple[Step, Cluster | None]:
             return Step(StepKind.WAIT_CONTROLLER, "the cluster was just created and is not listed yet"), None
         if entry is None or entry.state in {LedgerState.CALLED, LedgerState.CONFIRMED}:
             return Step(StepKind.REFUSE, f"{name} was created and is gone: somebody deleted it"), None
+    if cluster is not None and run.made_another(cluster.arn):
+        reason = f"{name} is {cluster.arn} now, and this creation made {run.cluster_arn}: the other one is left alone"
+        return Step(StepKind.REFUSE, reason), cluster
     if cluster is not None and site.spec.provisioning_mode == LEGACY:
         step = _legacy_first(run, cluster, site)
         if step is not None:
@@ -100,6 +104,9 @@ def plan(run_id: str, site: Site, control: ControlStore) -> dict[str, Any]:
     """What comes next: `{status, reason, wait_s, group, stage, target}`. While people pause us, nothing is begun."""
     run = site.owned(run_id)
     step, cluster = step_now(run, site)
+    if cluster is not None and run.stages and not run.cluster_arn:  # the answer that named it was lost
+        arn = cluster.arn
+        run = site.update(run_id, lambda r: replace(r, cluster_arn=r.cluster_arn or arn))
     switch = control.pause()
     if switch is not None and step.grows:
         step = Step(StepKind.WAIT_CONTROLLER, f"paused by {switch.by}: {switch.why}")

@@ -54,7 +54,7 @@ def preflight(
             own.take(runs, spec.cluster, run_id, now)  # so that its end can be told
         raise Refused(f"paused by {switch.by} since {switch.since:%Y-%m-%d %H:%M} UTC: {switch.why}")
     cluster = look.read(reader, spec.cluster)
-    ours = known is not None and bool(known.stages)
+    ours = known is not None and bool(known.stages) and not (cluster and known.made_another(cluster.arn))
     run = own.take(runs, spec.cluster, run_id, now)
     if cluster is None and ours:
         # The cluster that those records are about is gone: a new one proves itself anew.
@@ -87,7 +87,9 @@ def preflight(
 
 
 def _forget(run: Run) -> Run:
-    return replace(run, stages=(), sightings=(), proven=(), capacity=None, history=(), plan_in_use_before={})
+    return replace(
+        run, stages=(), sightings=(), proven=(), capacity=None, history=(), plan_in_use_before={}, cluster_arn=""
+    )
 
 
 def _gather(surroundings: Surroundings, spec: ClusterSpec) -> PreflightFacts:

@@ -33,6 +33,11 @@ class Site:
         """The run, if it is still `run_id`'s. Raises TakenOver when a later one has begun."""
         return own.owned(self.runs, self.spec.cluster, run_id)
 
+    def made_by(self, run: Run) -> Cluster | None:
+        """The cluster now, if it is the one that the run is about; None when that is gone, whoever has its name."""
+        cluster = self.cluster()
+        return None if cluster is not None and run.made_another(cluster.arn) else cluster
+
     def update(self, run_id: str, change: Callable[[Run], Run]) -> Run:
         """Change the run under its lock; TakenOver as in `owned`."""
         return own.update(self.runs, self.spec.cluster, run_id, change)

@@ -38,7 +38,8 @@ def watch(run_id: str, site: Site, surroundings: Surroundings, outbox: Outbox) -
     the ramp and ask) · `gave_up` (the stage ran out of time).
     """
     spec, now = site.spec, site.now
-    run, cluster = site.owned(run_id), site.cluster()
+    run = site.owned(run_id)
+    cluster = site.made_by(run)
     step = wanted(run, cluster, site)
     if cluster is None or step.kind not in {StepKind.WAIT_STAGE, StepKind.VERIFY}:
         return {"status": "verified", "reason": step.reason, "wait_s": spec.waits.poll_s}

@@ -41,7 +41,8 @@ def stop_ramp(run_id: str, reason: dict[str, Any], works: Works) -> dict[str, An
     cannot be cancelled for `CANCELS_WITHIN` no longer keeps people from being asked, and is counted as if it ran.
     """
     spec, now = works.spec, works.now
-    run, cluster = works.owned(run_id), works.cluster()
+    run = works.owned(run_id)
+    cluster = works.made_by(run)
     group = spec.group(str(reason["group"]))
     began = datetime.fromisoformat(str(reason.get("stopping_since") or now.isoformat()))
     result = {**reason, "wait_s": spec.waits.poll_s, "stopping_since": began.isoformat()}
@@ -107,7 +108,8 @@ def roll_back(run_id: str, why: Mapping[str, Any], works: Works) -> dict[str, An
     last one, or the plan to discard a creation that HyperPod undid (status `gave_up` when that cluster is gone).
     """
     spec = works.spec
-    run, cluster = works.owned(run_id), works.cluster()
+    run = works.owned(run_id)
+    cluster = works.made_by(run)
     discarded = str(why.get("discarded") or (why.get("reason") if why.get("status") == "discard" else "") or "")
     if discarded:
         return _discard(run, cluster, discarded, works)
