@@ -57,6 +57,9 @@ class ProbeWorld:
             }
         ]
 
+    def cluster_tags(self) -> list[tuple[str, dict[str, str]]]:
+        return [(CLUSTER_ARN, {})]
+
     def tick(self, now: datetime) -> None:
         self.ticks += 1
 
