@@ -89,7 +89,7 @@ OF_CODE = (
             ),
             Code(
                 ACT,
-                "        if decision.verdict is Verdict.ASK and not self._approved(incident, decision):\n",
+                "        if decision.verdict is Verdict.ASK and not self._approved(incident, decision, decided):\n",
                 "        if False:\n",
             ),
         ),
