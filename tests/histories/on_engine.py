@@ -58,6 +58,8 @@ class Engine:
             match asked["kind"]:
                 case "call":
                     said |= self._called(call, asked["arguments"])
+                    if execution.status != "RUNNING":  # stopped while a task was at work, which it does not hinder
+                        return
                 case "wait":
                     yield Until(now() + timedelta(seconds=asked["seconds"]))
                 case "token":
