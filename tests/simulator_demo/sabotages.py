@@ -11,6 +11,16 @@ NOT_READ_AGAIN = Code(
     ACT, "        again = recheck(decision, facts)\n", "        again = replace(decision, verdict=Verdict.ACT)\n"
 )
 
+NOT_TAKEN_BACK = Code(
+    "roundhouse/steps/people/withdraw.py",
+    "        return outdate(approval, now, why, said_at)\n",
+    "        return approval\n",
+)
+UNTOLD = Code(  # HyperPod's own word of a call stands behind the ledger
+    ACT,
+    "        if (told := _told_of_lost(decision, incident, facts)) is not None:\n",
+    "        if (told := None) is not None:\n",
+)
 NO_LEDGER = (
     Code(LEDGER, "        return self._records.get(action_id)\n", "        return None\n"),
     Code(LEDGER, "        return self._records.put(entry.action_id, entry)\n", "        return entry\n"),
@@ -18,13 +28,11 @@ NO_LEDGER = (
 )
 
 OF_CODE = (
-    # live state alone keeps it from calling twice, but what it called itself it does not know, and so does not prove
-    Sabotage(
-        "ledger_off", NO_LEDGER, acts="repair", act="repair", must="the incident ends as repaired", seen="superseded"
-    ),
+    # HyperPod's own word keeps it from calling twice, and leads to the proof; but nobody can say what was done
+    Sabotage("ledger_off", NO_LEDGER, acts="repair", act="repair", must="the ledger says CONFIRMED"),
     Sabotage(
         "ledger_off_and_live_state_not_read_again",
-        (*NO_LEDGER, NOT_READ_AGAIN),
+        (*NO_LEDGER, NOT_READ_AGAIN, UNTOLD),
         acts="repair",
         act="repair",
         must="one call to HyperPod, though its answer was lost",
@@ -32,6 +40,7 @@ OF_CODE = (
     Sabotage(
         "node_name_for_the_id",
         (
+            NOT_TAKEN_BACK,
             Code(
                 "roundhouse/line/decision/facts.py",
                 "        return cluster.by_instance(target), target\n",
@@ -53,10 +62,17 @@ OF_CODE = (
     ),
     Sabotage(
         "live_state_not_read_again",
-        (NOT_READ_AGAIN,),
+        (NOT_TAKEN_BACK, NOT_READ_AGAIN),
         acts="races",
         act="races",
         must="nothing was called, for the old instances or the new one",
+    ),
+    Sabotage(
+        "questions_not_taken_back",
+        (NOT_TAKEN_BACK,),
+        acts="races",
+        act="races",
+        must="the question was taken back, with its reason",
     ),
     Sabotage(
         "breaker_ignored",

@@ -6,7 +6,7 @@ from typing import Any
 
 from roundhouse.line.incident import Incident, IncidentState
 from simulator.demo.acts.repair import FAULT
-from simulator.demo.stage import BOB, Stage, approval_id
+from simulator.demo.stage import ALICE, BOB, Stage, approval_id
 
 ACT = "races"
 TITLE = "A question that is taken back, and a denied one"
@@ -44,6 +44,8 @@ def play(stage: Stage) -> None:
     def redrawn() -> bool:
         return not any(approval_id(m) == approval_id(question) for m in house.messages(after=after) if _buttons(m))
 
+    if not redrawn():  # whoever still sees the buttons may click them
+        stage.answer(question, "approve", ALICE)
     house.wait("the question to be taken back", lambda: redrawn() or called(), stage.patience)
     stage.say("the question is taken back at once: nobody can approve it any more")
 
