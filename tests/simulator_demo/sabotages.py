@@ -21,6 +21,11 @@ UNTOLD = Code(  # HyperPod's own word of a call stands behind the ledger
     "        if (told := _told_of_lost(decision, incident, facts)) is not None:\n",
     "        if (told := None) is not None:\n",
 )
+NOT_IN_HAND = Code(  # HyperPod's own word of its repair
+    "roundhouse/line/decision/looks/others.py",
+    "    if announced and view.cluster.node_recovery == AUTOMATIC:\n",
+    "    if False:\n",
+)
 NO_LEDGER = (
     Code(LEDGER, "        return self._records.get(action_id)\n", "        return None\n"),
     Code(LEDGER, "        return self._records.put(entry.action_id, entry)\n", "        return entry\n"),
@@ -41,6 +46,7 @@ OF_CODE = (
         "node_name_for_the_id",
         (
             NOT_TAKEN_BACK,
+            NOT_IN_HAND,
             Code(
                 "roundhouse/line/decision/facts.py",
                 "        return cluster.by_instance(target), target\n",
