@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import count
 
 from roundhouse.errors import InvalidRequest, NotFound, Throttled, Unavailable
 from roundhouse.line.decision import Facts
@@ -18,6 +17,7 @@ from roundhouse.ports import BreakerStore, ClusterReader, ControlStore, Incident
 from roundhouse.steps import guard, look
 
 HISTORY = timedelta(days=7)  # longer than any budget or cooldown
+OCCURRENCES = 50  # windows of one instance that are looked at: it does not live to see more
 EVENTS_BEFORE = timedelta(minutes=15)
 
 
@@ -54,7 +54,7 @@ class Sources:
         """The open incident of maintenance in whose window the instance is, "" for none. By its id: no index lags."""
         if self.incidents is None or incident.cause is CauseClass.MAINTENANCE:
             return ""
-        for occurrence in count(1):
+        for occurrence in range(1, OCCURRENCES + 1):
             key = incident_key(self.policy.cluster, target_instance(incident), CauseClass.MAINTENANCE, occurrence)
             found = self.incidents.get(key)
             if found is None:
