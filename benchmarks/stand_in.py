@@ -17,8 +17,8 @@ Json = dict[str, Any]
 
 
 class StandIn:
-    """`items` are DynamoDB items by the last word of their table's name, whatever key is asked for; `answers` those of
-    other operations. `calls` counts what was asked."""
+    """`items` are DynamoDB items by the last word of their table's name, whatever key is asked for; of incidents only its
+    own, since there is one for each name. `answers` are those of other operations. `calls` counts what was asked."""
 
     def __init__(self, items: Mapping[str, Json], answers: Mapping[str, Json]) -> None:
         self.items, self.answers = dict(items), dict(answers)
@@ -29,8 +29,10 @@ class StandIn:
         self.calls.append(operation)
         match operation:
             case "GetItem":
-                item = self.items.get(str(asked["TableName"]).rpartition("-")[2])
-                return {"Item": item} if item else {}
+                table = str(asked["TableName"]).rpartition("-")[2]
+                item = self.items.get(table)
+                another = table == "incidents" and item and item["incident_id"] != asked["Key"]["incident_id"]
+                return {"Item": item} if item and not another else {}
             case "PutItem":
                 return {}
             case "Query":
