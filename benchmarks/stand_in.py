@@ -17,8 +17,9 @@ Json = dict[str, Any]
 
 
 class StandIn:
-    """`items` are DynamoDB items by the last word of their table's name, whatever key is asked for; of incidents only by
-    its own, since there is one for each name. `answers` are those of other operations. `calls` counts what was asked."""
+    """`items` are DynamoDB items by the last word of their table's name, whatever key is asked for; of incidents only
+    by its own, since there is one for each name. `answers` are those of other operations. `calls` counts what was
+    asked."""
 
     def __init__(self, items: Mapping[str, Json], answers: Mapping[str, Json]) -> None:
         self.items, self.answers = dict(items), dict(answers)
