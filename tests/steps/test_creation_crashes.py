@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from roundhouse.contracts.notices import NoticeKind
 from roundhouse.errors import Conflict, Throttled, Unavailable
 from tests.build import samples
-from tests.steps.asl import Died
-from tests.steps.samples import cluster_spec, empty_account
+from tests.steps.samples import cluster_spec, empty_account, taken_over_when_killed
 from tests.steps.world import World
 
 SIZE = 5
@@ -76,19 +75,7 @@ def test_execution_is_stopped_at_any_call_and_a_new_run_started(after: bool, har
         world = empty_account()
         HARDSHIPS[hardship](world)
         world.gate.die_at, world.gate.after = point, after
-        inner = world.call
-
-        def call(
-            resource: str, arguments: dict[str, object], world: World = world, inner: Callable[..., object] = inner
-        ) -> object:
-            try:
-                return inner(resource, arguments)
-            except Died:
-                world.stop("run-1")
-                world.begin("create_cluster", "run-2", {})
-                raise
-
-        world.call = call  # type: ignore[method-assign]
+        taken_over_when_killed(world)
         world.create()
         world.run()
         complete(world, "run-2" if world.gate.died else "run-1")

@@ -18,9 +18,8 @@ from roundhouse.line.incident import IncidentState, Outcome
 from roundhouse.line.ladder import Rung
 from roundhouse.line.state import NodeStatus
 from tests.build import samples
-from tests.steps.asl import Died
 from tests.steps.legacy import SHORTAGE, empty_account, house, legacy_of, legacy_spec
-from tests.steps.samples import health, worker
+from tests.steps.samples import health, taken_over_when_killed, worker
 from tests.steps.test_repair_crashes import deliver
 from tests.steps.world import Gate, World
 
@@ -86,19 +85,7 @@ def test_creation_is_stopped_at_any_call_and_a_new_run_started(after: bool) -> N
     for point in range(1, _calls() + 1):
         world = empty_account()
         world.gate.die_at, world.gate.after = point, after
-        inner = world.call
-
-        def call(
-            resource: str, arguments: dict[str, Any], world: World = world, inner: Callable[..., Any] = inner
-        ) -> Any:
-            try:
-                return inner(resource, arguments)
-            except Died:
-                world.stop("run-1")
-                world.begin("create_cluster", "run-2", {})
-                raise
-
-        world.call = call  # type: ignore[method-assign]
+        taken_over_when_killed(world)
         world.create()
         world.run()
         created(world, "run-2" if world.gate.died else "run-1", stopped=bool(world.gate.died))
